@@ -116,7 +116,7 @@ fn the_page_is_well_formed_and_requests_nothing() {
     // For inspection; in the build directory, not in the tree.
     let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
     std::fs::write(directory.join("synthetic-report.html"), &html).unwrap();
-    document.write(std::fs::File::create(directory.join("synthetic-results.json")).unwrap()).unwrap();
+    document.write(&mut std::fs::File::create(directory.join("synthetic-results.json")).unwrap()).unwrap();
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn the_full_set_fits_into_three_megabytes() {
     let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
     std::fs::write(directory.join("full-report.html"), &html).unwrap();
     std::fs::write(directory.join("full-report.md"), report::markdown(document)).unwrap();
-    document.write(std::fs::File::create(directory.join("full-results.json")).unwrap()).unwrap();
+    document.write(&mut std::fs::File::create(directory.join("full-results.json")).unwrap()).unwrap();
 }
 
 #[test]

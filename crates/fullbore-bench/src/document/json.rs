@@ -130,8 +130,8 @@ impl Document {
     ///
     /// # Errors
     /// The writer's errors.
-    pub fn write(&self, mut writer: impl Write) -> Result<(), Error> {
-        serde_json::to_writer_pretty(&mut writer, self).map_err(Error::Json)?;
+    pub fn write(&self, writer: &mut dyn Write) -> Result<(), Error> {
+        serde_json::to_writer_pretty(&mut *writer, self).map_err(Error::Json)?;
         writer.write_all(b"\n").and_then(|()| writer.flush()).map_err(Error::Io)
     }
 }

@@ -234,6 +234,6 @@ pub(crate) fn measures_here() -> bool {
     };
     let measured = run(&options, &Progress::default(), under_limits).unwrap();
     assert!(limited);
-    measured.document.write(fs::File::create(root.join("results.json")).unwrap()).unwrap();
+    measured.document.write(&mut fs::File::create(root.join("results.json")).unwrap()).unwrap();
     true
 }

@@ -1,8 +1,6 @@
 //! Folds a file: each worker a run of blocks at a time, the runs merged in file order. Carry-over makes folds that need whole
 //! records, or overlapping runs, from folds that may be cut anywhere.
 
-use std::collections::BTreeMap;
-
 use super::checked::CheckedInput;
 use super::order::{Order, Scope};
 use super::progress::{Progress, Stats};
@@ -52,27 +50,20 @@ struct Piece<S> {
     state: S,
 }
 
-/// The completed runs by their start, adjacent ones merged: there are as many as gaps plus one, so few more than workers.
-type Runs<S> = Mutex<BTreeMap<u64, Piece<S>>>;
+/// The completed runs, adjacent ones merged: there are as many as gaps plus one, so few more than workers.
+type Runs<S> = Mutex<Vec<Piece<S>>>;
 
 fn add<F: Fold>(fold: &F, done: &Runs<F::State>, mut run: Piece<F::State>) {
     loop {
         let mut runs = done.lock();
-        let before = runs.range(..run.start).next_back().filter(|(_, piece)| piece.end == run.start);
-        let before = before.map(|(&start, _)| start);
+        let adjacent = runs.iter().position(|other| other.end == run.start || other.start == run.end);
+        let Some(place) = adjacent else { return runs.push(run) };
+        let other = runs.swap_remove(place);
         // Merging may take long: the lock is not held.
-        if let Some(mut left) = before.and_then(|start| runs.remove(&start)) {
-            drop(runs);
-            fold.merge(&mut left.state, run.state);
-            run = Piece { end: run.end, ..left };
-        } else if let Some(right) = runs.remove(&run.end) {
-            drop(runs);
-            fold.merge(&mut run.state, right.state);
-            run.end = right.end;
-        } else {
-            runs.insert(run.start, run);
-            return;
-        }
+        drop(runs);
+        let (mut left, right) = if other.end == run.start { (other, run) } else { (run, other) };
+        fold.merge(&mut left.state, right.state);
+        run = Piece { end: right.end, ..left };
     }
 }
 
@@ -111,9 +102,9 @@ fn anywhere<F: Fold>(
     checked.was_whole(&stats)?;
     checked.is_unchanged()?;
     pieces.into_iter().flatten().for_each(|piece| add(operation, &done, piece));
-    let mut runs = done.into_inner().into_values();
-    let state = runs.next().map_or_else(|| operation.identity(), |piece| piece.state);
-    debug_assert!(runs.next().is_none(), "a gap in {}", input.path().display());
+    let mut runs = done.into_inner();
+    let state = runs.pop().map_or_else(|| operation.identity(), |piece| piece.state);
+    debug_assert!(runs.is_empty(), "a gap in {}", input.path().display());
     Ok((stats, state))
 }
 

@@ -1,6 +1,6 @@
 //! The reorder buffer: holds results that workers finish in any order until those before them are delivered.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -30,7 +30,7 @@ pub(super) struct ReorderBuffer<'e, R> {
 struct ReorderState<R> {
     next: u64,
     /// By start: the end, the weight of the results, the results.
-    waiting: BTreeMap<u64, (u64, usize, Vec<R>)>,
+    waiting: HashMap<u64, (u64, usize, Vec<R>)>,
     weight: usize,
     emitting: bool,
     /// Number of waiting threads: without any, no wake-up (a system call) is needed.
@@ -63,7 +63,7 @@ impl<'e, R> ReorderBuffer<'e, R> {
     pub(super) fn new(start: u64, limit: usize, emit: Box<Emit<'e, R>>) -> Self {
         let state = ReorderState {
             next: start,
-            waiting: BTreeMap::new(),
+            waiting: HashMap::new(),
             weight: 0,
             emitting: false,
             waiters: 0,

@@ -11,7 +11,7 @@ use super::progress::Stats;
 use super::stream_reader::StreamReader;
 use super::threads::SetupCpu;
 use super::threads::{FirstError, Started, on_pool, on_threads};
-use super::transfer_loop::{Cut, Sink, Source, Transfer, TransferLoop};
+use super::transfer_loop::{Cut, Sink, Source, Transfer, TransferLoop, Visitor};
 use crate::strategy::{Adaptive, Contender, Model, RunStrategy, Strategy};
 use fullbore_io::engine::IoStats;
 use fullbore_io::error::{Error, Result};
@@ -58,6 +58,9 @@ impl Shares<'_> {
 /// The bytes that a worker moved, and its counts of reads and writes.
 type Moved = (u64, IoStats, IoStats);
 
+/// Calls its argument, which runs a worker's transfer loop, with the worker's visitor.
+type WithVisitor<'v> = dyn Fn(&mut dyn FnMut(&Visitor<'_>)) + Sync + 'v;
+
 impl<'a> Run<'a> {
     /// A run of all blocks, in an order that suits their places in the file, with any number of workers.
     pub(super) fn new(transfer: Transfer<'a>, scope: &'a Scope, choice: RunStrategy<'a>) -> Self {
@@ -66,7 +69,7 @@ impl<'a> Run<'a> {
 
     /// Runs without a visitor.
     pub(super) fn finish(&self) -> Result<Stats> {
-        self.visit(&|| (), &|(), _, _| Ok(())).map(|(stats, _)| stats)
+        self.run(&|run| run(&|_, _| Ok(())))
     }
 
     /// Runs with one visitor state per worker.
@@ -75,6 +78,17 @@ impl<'a> Run<'a> {
         identity: &(impl Fn() -> S + Sync),
         block: &(impl Fn(&mut S, u64, &[u8]) -> Result<()> + Sync),
     ) -> Result<(Stats, Vec<S>)> {
+        let states: Mutex<Vec<S>> = Mutex::default();
+        let stats = self.run(&|run| {
+            let state = RefCell::new(identity());
+            run(&|offset, data| block(&mut state.borrow_mut(), offset, data));
+            states.lock().push(state.into_inner());
+        })?;
+        Ok((stats, states.into_inner()))
+    }
+
+    /// Runs with the visitor that `with_visitor` passes to its argument, once per worker.
+    fn run(&self, with_visitor: &WithVisitor<'_>) -> Result<Stats> {
         let Transfer { sink, progress, .. } = self.transfer;
         let (shares, workers) = self.shares();
         let (failed, trying) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -103,10 +117,8 @@ impl<'a> Run<'a> {
                 && !progress.is_cancelled()
                 && !self.enough.load(Ordering::Relaxed)
         };
-        let one = |worker: usize, started: &Started| -> Option<(Moved, S)> {
+        let work = |worker: usize, started: &Started, visitor: &Visitor<'_>| {
             let mut setup_cpu = SetupCpu::begin();
-            let state = RefCell::new(identity());
-            let visitor = |offset: u64, data: &[u8]| block(&mut state.borrow_mut(), offset, data);
             let mut engines: Engines<'_, TransferLoop<'_, '_>> = Engines::new(started);
             let mut moved = Moved::default();
             let mut add = |transfer_loop: TransferLoop<'_, '_>| {
@@ -117,7 +129,7 @@ impl<'a> Run<'a> {
             };
             let mut open_and_run = |strategy: &Strategy, extents: &mut dyn Iterator<Item = (u64, usize)>| {
                 let request = self.request(strategy);
-                let open = || TransferLoop::open(&self.transfer, strategy, request, &visitor);
+                let open = || TransferLoop::open(&self.transfer, strategy, request, visitor);
                 let mut transfer_loop = engines.take(strategy, open, &mut add)?;
                 setup_cpu.pause();
                 let start = Instant::now();
@@ -167,13 +179,15 @@ impl<'a> Run<'a> {
             if progress.is_cancelled() {
                 let_go(); // bytes that others wait for will not come
             }
-            match result {
-                Ok(()) => Some((moved, state.into_inner())),
-                Err(error) => {
-                    fail(error);
-                    None
-                }
+            if let Err(error) = result {
+                fail(error);
             }
+            moved
+        };
+        let one = |worker: usize, started: &Started| {
+            let mut moved = Moved::default();
+            with_visitor(&mut |visitor| moved = work(worker, started, visitor));
+            moved
         };
         let mut results = match &shares {
             Shares::Fixed { strategy, .. } if strategy.model == Model::Pool => on_pool(workers, &one, &lost),
@@ -195,14 +209,12 @@ impl<'a> Run<'a> {
         let seconds = span.map_or(0.0, |(start, end)| (end - start).as_secs_f64());
         let (setup_user, setup_system) = setup.into_inner();
         let mut stats = Stats { seconds, setup_user, setup_system, ..Stats::default() };
-        let mut states = Vec::with_capacity(results.len());
-        for ((bytes, reads, writes), state) in results.into_iter().flatten() {
+        for (bytes, reads, writes) in results {
             stats.bytes += bytes;
             stats.reads.add(&reads);
             stats.writes.add(&writes);
-            states.push(state);
         }
-        Ok((stats, states))
+        Ok(stats)
     }
 
     /// The request size of a strategy, rounded down to the operation's unit.

@@ -26,8 +26,8 @@ impl Started {
 /// threads that wait for its results.
 pub(super) fn on_threads<T: Send>(
     workers: usize,
-    one: &(impl Fn(usize, &Started) -> T + Sync),
-    lost: &(impl Fn() + Sync),
+    one: &(dyn Fn(usize, &Started) -> T + Sync),
+    lost: &(dyn Fn() + Sync),
 ) -> Vec<T> {
     let started = &Started::default();
     let watched = move |worker| {
@@ -53,8 +53,8 @@ pub(super) fn on_threads<T: Send>(
 /// worker that the pool has not started when the calling thread's ends is left out.
 pub(super) fn on_pool<T: Send>(
     workers: usize,
-    one: &(impl Fn(usize, &Started) -> T + Sync),
-    lost: &(impl Fn() + Sync),
+    one: &(dyn Fn(usize, &Started) -> T + Sync),
+    lost: &(dyn Fn() + Sync),
 ) -> Vec<T> {
     let started = Started::default();
     let _ = started.0.set(workers.max(1));
@@ -76,18 +76,17 @@ pub(super) fn on_pool<T: Send>(
     done.into_iter().map(|(_, result)| result.unwrap_or_else(|panic| resume_unwind(panic))).collect()
 }
 
+/// The work of a worker with an index; its second argument starts the worker with another one.
+pub(super) type GrowingWork<'w> = dyn Fn(usize, &dyn Fn(usize)) + Sync + 'w;
+
 /// Calls `one` for each of the workers `0..workers`, as [`on_threads`] does, and for those that workers start while they
 /// run: `one` receives a function that starts the worker with an index, if the system can start a thread.
-pub(super) fn on_more_threads(
-    workers: usize,
-    one: &(impl Fn(usize, &dyn Fn(usize)) + Sync),
-    lost: &(impl Fn() + Sync),
-) {
-    fn run<'scope, O: Fn(usize, &dyn Fn(usize)) + Sync, L: Fn() + Sync>(
+pub(super) fn on_more_threads(workers: usize, one: &GrowingWork<'_>, lost: &(dyn Fn() + Sync)) {
+    fn run<'scope>(
         scope: &'scope Scope<'scope, '_>,
         workers: Range<usize>,
-        one: &'scope O,
-        lost: &'scope L,
+        one: &'scope GrowingWork<'_>,
+        lost: &'scope (dyn Fn() + Sync),
     ) {
         let start = |worker: usize| {
             // Without another thread, there is one worker less.
@@ -102,9 +101,9 @@ pub(super) fn on_more_threads(
     std::thread::scope(|scope| run(scope, 0..workers, one, lost));
 }
 
-struct OnPanic<F: Fn()>(F);
+struct OnPanic<'l>(&'l dyn Fn());
 
-impl<F: Fn()> Drop for OnPanic<F> {
+impl Drop for OnPanic<'_> {
     fn drop(&mut self) {
         self.0();
     }

@@ -196,7 +196,7 @@ impl<'a> Planner<'a> {
             target,
             target_in_memory: target == Target::New
                 && output.is_some_and(|output| probe::in_memory(output.file())),
-            processors: probe::processors(),
+            processors: 1,
             budget: spec.budget.unwrap_or(BUDGET),
             rotational: false,
             no_deep_reads: None,
@@ -208,7 +208,11 @@ impl<'a> Planner<'a> {
                 && len.is_none_or(|len| len >= if self.among_files { SMALL } else { MIXED }),
             among_files: self.among_files,
         };
-        let (Some(input), Some(len), false) = (input, len, facts.is_small()) else { return facts };
+        if facts.is_small() {
+            return facts;
+        }
+        facts.processors = probe::processors();
+        let (Some(input), Some(len)) = (input, len) else { return facts };
         let residency = match input.known_stamp() {
             Some(stamp) if input.kind() == FileKind::Regular => {
                 probe::residency_within(input, 0..len, stamp.len)

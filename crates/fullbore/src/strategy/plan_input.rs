@@ -71,7 +71,7 @@ pub struct PlanInput {
     pub target: Target,
     /// True if the target's file system keeps its files in memory.
     pub target_in_memory: bool,
-    /// The processors this process may use.
+    /// The processors this process may use; 1 where they decide nothing.
     pub processors: usize,
     /// Memory for buffers, in bytes.
     pub budget: u64,

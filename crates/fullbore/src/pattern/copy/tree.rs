@@ -42,8 +42,6 @@ pub fn copy(
     progress: &Progress,
     report: &(dyn Fn(CopyEvent) + Sync),
 ) -> Result<CopyStats> {
-    // Confirmations go in the order of the sources. Each worker has a directory and a file open, on both sides.
-    let workers = if options.confirm.is_some() { 1 } else { workers(options).min(spare()) };
     let mut copy = TreeCopy {
         options,
         progress,
@@ -55,11 +53,12 @@ pub fn copy(
         later: Default::default(),
         whole: Default::default(),
         begun: Default::default(),
-        queue: Queue::new(workers),
+        queue: Queue::new(1),
         rests: Default::default(),
         total: Default::default(),
     };
     for pairs in waves(pairs, options) {
+        let workers = workers(pairs, options);
         copy.queue = Queue::new(workers);
         copy.wave(pairs, workers)?;
     }
@@ -71,10 +70,17 @@ pub fn copy(
     Ok(stats)
 }
 
-fn workers(options: &CopyOptions) -> usize {
+/// The number of workers for `pairs`.
+fn workers(pairs: &[(PathBuf, PathBuf)], options: &CopyOptions) -> usize {
     /// More gained nothing: the file system's locks are the limit.
     const CROWD: usize = 8;
-    options.workers.unwrap_or_else(|| processors().min(CROWD)).max(1)
+    // Confirmations go in the order of the sources. A single file starts its own workers for its bytes.
+    let is_file = |source: &Path| sys::stat(source).is_ok_and(|stat| stat.kind() != FileKind::Directory);
+    if options.confirm.is_some() || matches!(pairs, [(source, _)] if is_file(source)) {
+        return 1;
+    }
+    // Each worker has a directory and a file open, on both sides.
+    options.workers.unwrap_or_else(|| processors().min(CROWD)).max(1).min(spare())
 }
 
 /// Runs of sources that can be copied concurrently: no two share a target or have targets inside one another.
@@ -101,12 +107,9 @@ fn waves<'p>(pairs: &'p [(PathBuf, PathBuf)], options: &CopyOptions) -> Vec<&'p 
 impl TreeCopy<'_> {
     fn wave(&self, pairs: &[(PathBuf, PathBuf)], workers: usize) -> Result<()> {
         self.begin(pairs)?;
-        // A single file starts its own workers for its bytes.
-        let single =
-            pairs.len() == 1 && sys::stat(&pairs[0].0).is_ok_and(|stat| stat.kind() != FileKind::Directory);
         std::thread::scope(|scope| {
             for _ in 1..workers {
-                if single || std::thread::Builder::new().spawn_scoped(scope, || self.work()).is_err() {
+                if std::thread::Builder::new().spawn_scoped(scope, || self.work()).is_err() {
                     self.queue.without_one();
                 }
             }

@@ -41,7 +41,7 @@ impl Executor<'_> {
         match self.at_once(input, worker)? {
             Arrival::Read(len) => Ok((
                 Stats { bytes: len as u64, ..Stats::default() },
-                fold_bytes(operation, &worker.bytes[..len]),
+                fold_bytes(operation, &worker.buffer()[..len]),
             )),
             Arrival::Other(input, len) => {
                 // The other workers are free for other files.
@@ -66,7 +66,7 @@ impl Executor<'_> {
     ) -> Result<Stats> {
         match self.at_once(input, worker)? {
             Arrival::Read(len) => {
-                search_bytes(operation, &worker.bytes[..len], emit)?;
+                search_bytes(operation, &worker.buffer()[..len], emit)?;
                 Ok(Stats { bytes: len as u64, ..Stats::default() })
             }
             Arrival::Other(input, len) => {
@@ -130,14 +130,14 @@ impl Executor<'_> {
         let planner = |spec| Planner::new(spec).with_text(self.spec_text).with_profile(self.profile);
         let facts = planner(self.spec).among_files(many).learn(purpose, Some(&input), len, None);
         let facts = PlanInput { serial, ..facts };
-        let others = many && self.workers > 1;
+        let others = many && self.workers() > 1;
         // Short files that the device delivers are read beside one another, each by one worker.
         let beside = others && facts.is_short() && facts.is_cold();
         let first = match beside {
             true => None,
             false => Some(planner(self.spec).decide(facts.clone(), Some(&input), None)?),
         };
-        let all = self.workers > 1 && first.as_ref().is_some_and(|plan| plan.most_workers() > 1);
+        let all = self.workers() > 1 && first.as_ref().is_some_and(|plan| plan.most_workers() > 1);
         let (alone, waited) = if all { self.alone(place) } else { (None, false) };
         // A file that was modified while it waited has not changed while it was read.
         let input = if waited { input.stamped_again()? } else { input };
@@ -234,7 +234,7 @@ mod tests {
         let (executor, file, mut worker) =
             (Executor::new(&spec, &progress), File::open(&path).unwrap(), Worker::default());
         assert!(matches!(executor.at_once(&file, &mut worker).unwrap(), Arrival::Read(10)));
-        assert_eq!(worker.bytes[..10], *b"some bytes");
+        assert_eq!(worker.buffer()[..10], *b"some bytes");
         let done = std::sync::atomic::AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {

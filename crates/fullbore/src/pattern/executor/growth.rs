@@ -60,11 +60,13 @@ impl Growth {
         budget: u64,
         progress: &Progress,
     ) -> Self {
-        let within = usize::try_from(budget / 2 / BUFFER).unwrap_or(MOST);
-        let most = [within, spare(), items.unwrap_or(MOST)].into_iter().fold(MOST, usize::min).max(count);
-        let most = if grows { most } else { count };
-        let climb = Climb { count, most, processors: probe::processors(), before: None };
-        let climb = (most > count).then(|| (climb, Period::begin(0, progress)));
+        let climb = || {
+            let within = usize::try_from(budget / 2 / BUFFER).unwrap_or(MOST);
+            let most = [within, spare(), items.unwrap_or(MOST)].into_iter().fold(MOST, usize::min);
+            let climb = Climb { count, most, processors: probe::processors(), before: None };
+            (most > count).then(|| (climb, Period::begin(0, progress)))
+        };
+        let climb = if grows && items.is_none_or(|items| items > count) { climb() } else { None };
         Self { count: AtomicUsize::new(count), items: AtomicUsize::new(0), climb: Mutex::new(climb) }
     }
 

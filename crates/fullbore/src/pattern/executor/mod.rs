@@ -29,7 +29,6 @@ pub use worker::Worker;
 /// Runs an operation over files on a worker pool; results come in input order. [`Job::map_ordered`](crate::Job::map_ordered)
 /// has an example.
 pub struct Executor<'a> {
-    workers: usize,
     spec: &'a StrategySpec,
     progress: &'a Progress,
     spec_text: Option<&'a str>,
@@ -54,7 +53,6 @@ impl<'a> Executor<'a> {
     /// As many workers as specified, else as many as processors.
     pub fn new(spec: &'a StrategySpec, progress: &'a Progress) -> Self {
         Self {
-            workers: spec.workers.unwrap_or_else(probe::processors).max(1),
             spec,
             progress,
             spec_text: None,
@@ -84,7 +82,7 @@ impl<'a> Executor<'a> {
 
     /// The number of workers.
     pub fn workers(&self) -> usize {
-        self.workers
+        self.spec.workers.unwrap_or_else(probe::processors).max(1)
     }
 
     /// The memory budget of a run, in bytes.
@@ -163,7 +161,10 @@ impl<'a> Executor<'a> {
     ) -> Result<()> {
         // If there are few items, one worker per item.
         let known = items.size_hint().1;
-        let workers = known.map_or(self.workers, |items| items.clamp(1, self.workers));
+        let workers = match known {
+            Some(0 | 1) => 1,
+            _ => known.unwrap_or(usize::MAX).min(self.workers()),
+        };
         self.many.store(known.is_none_or(|items| items > 1), Ordering::Relaxed);
         // Items that arrive over time are no measure of the device.
         let grows = self.spec.workers.is_none() && most > 1;
