@@ -57,7 +57,7 @@ impl OwnCost {
         let tool_bound: Vec<String> =
             summaries().filter(|(_, summary)| summary.tool_bound).map(|(cell, _)| cell.id.clone()).collect();
         let mut findings = vec![format!(
-            "The meter adds {:.0} ns to a request and {:.0} ns to a reading of the clock.",
+            "The meter adds {:.0} ns to each request; one reading of the clock takes {:.0} ns.",
             self.request.value * 1e9,
             self.clock * 1e9
         )];

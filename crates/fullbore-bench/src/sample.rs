@@ -182,7 +182,7 @@ fn add_course(
     });
 }
 
-/// Returns the bytes moved by a time, between two readings in proportion.
+/// Returns the bytes moved by a time, interpolated linearly between two readings.
 fn bytes_at(series: &[Reading], at: f64) -> f64 {
     let next = series.partition_point(|reading| reading.at < at).clamp(1, series.len() - 1);
     let (from, to) = (&series[next - 1], &series[next]);

@@ -396,7 +396,10 @@ fn warning_counts(sheet: &mut Sheet, document: &Document) {
     let counted = counted.map(|(what, count)| format!("{count} of {measured} {what}"));
     let mut lines: Vec<String> = imprecise.into_iter().chain(counted).collect();
     let skipped = document.cells.iter().filter(|cell| cell.skipped.is_some()).count();
-    lines.extend((skipped > 0).then(|| format!("{} skipped", units::count(skipped, "cell"))));
+    lines.extend(
+        (skipped > 0)
+            .then(|| format!("{} skipped; the report gives the reasons", units::count(skipped, "cell"))),
+    );
     lines.extend(document.audit.findings.iter().map(|finding| format!("self-audit: {finding}")));
     lines.extend(document.run.notes.iter().cloned());
     if lines.is_empty() {

@@ -35,6 +35,8 @@ pub(crate) fn rate(bytes_per_second: f64) -> String {
     prefixed(bytes_per_second, &[(1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")])
 }
 
+pub(crate) use fullbore::size::binary as size;
+
 /// Formats requests per second: `20.9 k/s`.
 pub(crate) fn requests_rate(per_second: f64) -> String {
     prefixed(per_second, &[(1e6, "M/s"), (1e3, "k/s"), (1.0, "/s")])
@@ -43,20 +45,6 @@ pub(crate) fn requests_rate(per_second: f64) -> String {
 /// Formats a duration: `24.0 µs`, `1.20 s`.
 pub(crate) fn seconds(seconds: f64) -> String {
     prefixed(seconds, &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")])
-}
-
-/// Formats the size of a request or file: binary units if exact (`64 KiB`), decimal otherwise (`1.50 GB`).
-pub(crate) fn size(bytes: u64) -> String {
-    for (shift, unit) in [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")] {
-        let exact = bytes.trailing_zeros() >= shift && bytes >> shift < 1024;
-        if bytes >= 1 << shift && exact {
-            return format!("{} {unit}", bytes >> shift);
-        }
-    }
-    if bytes < 1000 {
-        return format!("{bytes} B");
-    }
-    prefixed(bytes as f64, &[(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")])
 }
 
 /// Formats a size interpolated between measured ones, in binary units: `11.3 KiB`.

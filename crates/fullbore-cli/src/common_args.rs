@@ -39,7 +39,7 @@ pub struct CommonArgs {
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     memory: Option<u64>,
 
-    /// Do not learn from this run for later ones, and do not use what others learned
+    /// Neither use nor save figures learned from runs
     #[arg(long)]
     no_learn: bool,
 
@@ -283,7 +283,7 @@ impl RunSummary {
 
     /// Returns the common part of the `--json` summary.
     pub fn json(&self) -> serde_json::Value {
-        let mut account = json!({
+        let mut statistics = json!({
             "bytes": self.bytes,
             "real_seconds": self.real,
             "user_seconds": self.usage.user,
@@ -300,9 +300,9 @@ impl RunSummary {
             })
             .collect();
         if !plans.is_empty() {
-            account["plans"] = plans.into();
+            statistics["plans"] = plans.into();
         }
-        account
+        statistics
     }
 }
 

@@ -60,9 +60,9 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// Returns a failure with a message.
+    /// Returns a failure with a message, in which the system's errors have no numbers.
     pub fn failure(message: impl fmt::Display) -> Self {
-        Self::Failure(message.to_string())
+        Self::Failure(without_code(&message.to_string()))
     }
 
     /// As `print!`, but a closed pipe is an exit of its own. Control characters in names and documents are escaped on a
@@ -111,8 +111,15 @@ impl Exit {
 
 /// Returns the system's message for an error, without its number.
 pub fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
+    without_code(&error.to_string())
+}
+
+/// Returns the text without the number of the system's error in it.
+pub fn without_code(text: &str) -> String {
+    match text.split_once(" (os error ") {
+        Some((before, after)) => before.to_owned() + after.split_once(')').map_or("", |(_, after)| after),
+        None => text.to_owned(),
+    }
 }
 
 impl From<Error> for Exit {

@@ -1,5 +1,7 @@
 //! Runs a command over files: opens each, applies an operation, and reports results in the order of the arguments.
 
+#[cfg(windows)]
+use std::ffi::OsStr;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +20,25 @@ use crate::exit::{Exit, message, program};
 /// As [`File::open`].
 pub fn open(path: &Path, worker: &mut Worker) -> fullbore::Result<File> {
     if path == Path::new("-") { File::stdin() } else { worker.open(path) }
+}
+
+/// Replaces operands with `*` and `?` by the matching names, in alphabetical order: the shells of Windows leave that to programs.
+/// An operand without a match stays as it is. Brackets are ordinary characters, which names there often have.
+#[cfg(windows)]
+pub fn expanded<T: AsRef<OsStr> + From<PathBuf>>(operands: Vec<T>) -> Vec<T> {
+    let options = glob::MatchOptions { case_sensitive: false, ..glob::MatchOptions::new() };
+    let names = |operand: &T| {
+        let pattern = operand.as_ref().to_str().filter(|text| text.contains(['*', '?']))?;
+        let names = glob::glob_with(&pattern.replace('[', "[[]"), options).ok()?;
+        Some(names.flatten().map(T::from).collect::<Vec<_>>()).filter(|names| !names.is_empty())
+    };
+    operands.into_iter().flat_map(|operand| names(&operand).unwrap_or_else(|| vec![operand])).collect()
+}
+
+/// Returns the operands: shells have replaced patterns of names.
+#[cfg(unix)]
+pub fn expanded<T>(operands: Vec<T>) -> Vec<T> {
+    operands
 }
 
 /// True if `path` (`-` is standard input) is a pipe or terminal, whose writer may still be writing.

@@ -226,7 +226,7 @@ type OutputFn<'w> = Box<dyn FnMut(&[u8]) -> Result<()> + Send + 'w>;
 /// so with statistics or links they get the real path.
 const PLACEHOLDER_PATH: &str = "/";
 
-/// Keeps the output, or forwards it in pieces; writes the real path where the printer's [colour](marker_colors) is its.
+/// Keeps the output, or forwards it in pieces. Writes the real path where the printer uses the path's [colour](marker_colors).
 pub(crate) struct Writer<'w> {
     buffer: Buffer,
     forward: Option<OutputFn<'w>>,

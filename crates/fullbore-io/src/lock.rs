@@ -1,5 +1,5 @@
-//! Locks without poisoning: after a panic of a thread that held one, the others take it as it is, so what it guards must be valid
-//! wherever its holder can panic. The panic ends their work all the same, for the thread that joins the panicked one panics too.
+//! Locks without poisoning: if a thread panics while it holds a lock, others can still take it, so the guarded value must be valid
+//! wherever its holder can panic. The panic still ends the run, because the thread that joins the panicked one panics too.
 
 use std::sync::{MutexGuard, PoisonError, TryLockError};
 

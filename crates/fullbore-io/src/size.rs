@@ -65,6 +65,9 @@ fn bytes(text: &str) -> Result<u64, Problem> {
     if text.starts_with('-') {
         return Err(Problem::Negative);
     }
+    if text.starts_with(char::is_alphabetic) {
+        return Err(Problem::NoNumber);
+    }
     let is_number = |c: char| c.is_ascii_digit() || c == '_' || c == '.';
     let (number, unit) = text.split_at(text.find(|c| !is_number(c)).unwrap_or(text.len()));
     let unit_bytes = unit_bytes(unit.trim_start())?;
@@ -129,6 +132,16 @@ pub fn exact(bytes: u64) -> String {
         unit = letters.next();
     }
     unit.map_or_else(|| number.to_string(), |letter| format!("{number}{letter}"))
+}
+
+/// Formats the size of a request or file: binary units if exact (`64 KiB`), powers of 1000 otherwise (`1.50 GB`).
+#[must_use]
+pub fn binary(bytes: u64) -> String {
+    let exact = |shift: u32| bytes.trailing_zeros() >= shift && (1..1024).contains(&(bytes >> shift));
+    match [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")].into_iter().find(|(shift, _)| exact(*shift)) {
+        Some((shift, unit)) => format!("{} {unit}", bytes >> shift),
+        None => human(bytes),
+    }
 }
 
 /// Formats a size with three digits and powers of 1000: `640 MB`, `1.07 GB`, `12 B`.

@@ -105,12 +105,12 @@ impl Job {
         Self { progress, ..self }
     }
 
-    /// Takes what `fullbore bench` measured on this machine into account.
+    /// Uses the measurements that `fullbore bench` saved on this machine.
     pub fn profile(self, profile: Profile) -> Self {
         Self { profile: Some(Arc::new(profile)), ..self }
     }
 
-    /// Calls `planned` with path and plan of each file before its bytes move; files that are not copied are all planned then.
+    /// Calls `planned` with path and plan of each file before its bytes are moved. Every file is planned then, except in copies.
     ///
     /// ```
     /// use std::sync::{Arc, OnceLock};

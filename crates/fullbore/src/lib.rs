@@ -1,4 +1,4 @@
-//! Measures how fast this machine moves a file's bytes, and moves them at that speed.
+//! Operations over files on all workers, by the access method that is fastest on this machine.
 //!
 //! A [`Job`] runs an operation over files on all workers, by the access method that suits them:
 //!

@@ -60,7 +60,7 @@ pub fn regrets(cells: &[Cell], bootstrap: &Bootstrap) -> Vec<Regret> {
         .collect()
 }
 
-/// Of each round the sample of the strategy that is best in the other rounds; those of `best` where there is one round.
+/// For each round, the sample of the strategy that is best in the other rounds; with a single round, that of `best`.
 fn best_elsewhere<'a>(best: &'a Cell, others: &[&'a Cell]) -> Vec<&'a Sample> {
     let samples: Vec<Vec<&Sample>> = others.iter().map(|cell| cell.counted().collect()).collect();
     let rounds: BTreeSet<u32> = samples.iter().flatten().map(|sample| sample.round).collect();

@@ -11,7 +11,7 @@ const SAME: f64 = 0.8;
 /// Fewest samples on either side for a verdict. The test of the logarithms has at least two degrees of freedom then.
 pub const FEWEST_SAMPLES: usize = 3;
 
-/// Fewest samples on either side for a verdict of the bootstrap: of two times three, all of one side lie above all of the
+/// Fewest samples on either side for a verdict of the bootstrap: with three on each side, all of one exceed all of the
 /// other in one case of ten by chance.
 const FEWEST_RESAMPLED: usize = 4;
 

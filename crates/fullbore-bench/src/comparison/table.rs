@@ -104,7 +104,7 @@ fn notes(sheet: &mut Sheet, other: &ComparedRun) {
     let rest = noted().filter(|cell| !judged(cell)).count();
     if rest > 0 {
         lines.push(format!(
-            "{} without a verdict of slower or faster have further notes: see --json, --csv or --html",
+            "further notes on {} without a verdict of slower or faster: see --json, --csv or --html",
             crate::units::count(rest, "cell")
         ));
     }

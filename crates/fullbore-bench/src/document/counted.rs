@@ -11,7 +11,7 @@ const SHORT: f64 = 0.5;
 const ENOUGH_LONG: usize = 3;
 
 /// Returns the positions of the usable samples of a regime. Samples of an unknown regime that are no faster than the sustained ones
-/// are no bursts: they are sustained, too. To leave them out would choose samples by their throughput, because a limiter of requests
+/// are not bursts; they count as sustained. Leaving them out would choose samples by their throughput, because a limiter of requests
 /// labels only those that reach its limit.
 pub(super) fn of_regime(samples: &[Sample], regime: Option<Regime>) -> Vec<usize> {
     let usable = || (0..samples.len()).filter(|&i| samples[i].usable());

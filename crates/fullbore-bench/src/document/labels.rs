@@ -34,7 +34,7 @@ pub struct Labels {
     pub file_state: Option<FileState>,
     /// Requested page-cache state.
     pub cache: Option<CacheState>,
-    /// `sequential`, `random` or `strided`.
+    /// `sequential`, `backward`, `random` or `random over half`.
     pub order: Option<Order>,
     /// The strategy in the syntax of `--strategy`: a name, or fields.
     #[serde(deserialize_with = "with_current_allocation")]

@@ -213,7 +213,7 @@ impl Summary {
         Some(format!("{} {}", other.word(), units::rate(rate)))
     }
 
-    /// The warnings but for the one that measuring stopped before the target precision.
+    /// All warnings except the one that measuring stopped before the target precision.
     pub(crate) fn warnings_of_samples(&self) -> impl Iterator<Item = &Warning> {
         self.flags.iter().filter(|warning| warning.stop().is_none())
     }

@@ -1,4 +1,4 @@
-//! Labels with a vocabulary. Terms that consumers ask about are variants; any other text, of an interface or of a later
+//! Labels with a vocabulary. Terms that code compares are variants; any other text, of an interface or of a later
 //! version, is kept as it is.
 
 use fullbore::engine::{self, CachePolicy, Method};

@@ -212,7 +212,7 @@ fn cell<'d>(document: &'d Document, id: &str) -> Result<&'d Cell, Unsupported> {
             .collect();
         let hint = match near.is_empty() {
             true => "the results document lists all cells".to_owned(),
-            false => format!("similar: {}", near.join(" and ")),
+            false => format!("ids that contain it: {}", near.join(", ")),
         };
         Unsupported(format!("no cell {id:?}; {hint}"))
     })

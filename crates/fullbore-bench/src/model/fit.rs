@@ -42,7 +42,7 @@ pub(super) struct Fit {
 /// Half of a 95% interval in standard errors.
 pub(super) const HALF: f64 = 1.96;
 
-/// The logarithm of a parameter is known to about this much before any measurement.
+/// Prior standard deviation of the logarithm of a parameter, before any measurement.
 const PRIOR: f64 = 2.0;
 /// The same of a path that resembles another one: its parameters are those of the other, to about this much, times a
 /// common factor, whose logarithm is known to `SCALE`.

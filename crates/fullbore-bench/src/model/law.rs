@@ -66,7 +66,7 @@ pub(super) struct PathLaw {
     /// Largest request that the device serves whole, in bytes: larger ones are split, and the pieces are in flight
     /// together (section 3 of the paper). Infinite if none is split.
     pub(super) piece: f64,
-    /// Largest number of processors whose sharing is known: more share no more.
+    /// Largest number of processors whose sharing was measured; further ones add no slowdown.
     pub(super) processors: f64,
     pub(super) parameters: [f64; TERMS],
 }

@@ -121,7 +121,7 @@ const SHARE: f64 = 0.25;
 /// The same of mapped files: page faults also wait for the lock of the address space.
 const MAPPED_SHARE: f64 = 0.5;
 
-/// Factor by which cells may leave a rate open that they test the model on.
+/// Largest factor of uncertainty that cells may leave in a rate that tests the model.
 const WIDEST: f64 = 1.8;
 
 fn loads(members: &[Member]) -> usize {

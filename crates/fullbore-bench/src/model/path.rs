@@ -10,7 +10,7 @@ use crate::document::{CacheState, Cell, Labels, Operation};
 pub(super) const BYPASS: &str = "direct";
 
 /// True if the method can bypass the page cache and sends each request to the device as it is. Such methods are one path if they
-/// bypass it: depth 1 of any is depth 1 of the other.
+/// bypass it: depth 1 is the same request with any of them.
 pub(super) fn sends_direct_requests(method: &str) -> bool {
     engine::method(method).map(|method| method.capabilities).is_some_and(|can| {
         can.transfers && !can.batched && !can.by_threads && can.direct != Availability::Never
@@ -103,7 +103,7 @@ impl Requests {
         })
     }
 
-    /// Returns the mechanism behind the requests in flight, which differ by no other on a path that keeps `processors` busy.
+    /// Returns the mechanism that keeps requests in flight; on a path that keeps `processors` busy it makes no difference.
     pub(super) fn mechanism(&self, processors: Option<u32>) -> Flights {
         if processors.is_some() { Flights::One } else { self.flights }
     }

@@ -8,7 +8,7 @@ mod headlines;
 mod options;
 mod session;
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Duration;
 
 use fullbore::error::ErrorKind;
@@ -60,7 +60,7 @@ pub fn run(options: &Options, progress: &Progress, mut observe: impl FnMut(Event
     };
     say(&mut observe, "probing the storage");
     let machine = probe::machine();
-    let facts = options.measured_paths().map(probe_path).collect::<Result<Vec<_>>>()?;
+    let facts = options.measured_paths().map(|path| probe_path(path)).collect::<Result<Vec<_>>>()?;
     let (sets, notes) = with_peers(read(options)?, options)?;
     say(&mut observe, "writing test files");
     let trials = || sets.iter().flat_map(|(_, trials)| trials);
@@ -135,11 +135,8 @@ fn announcement(sets: &[ParsedSet], time: Duration, test_files: &TestFiles) -> O
     })
 }
 
-fn probe_path(directory: &PathBuf) -> Result<Facts> {
-    probe::facts(directory).map_err(|error| {
-        Error::new(ErrorKind::Io, "measure", directory, error.to_string())
-            .advise("name a directory with --dir")
-    })
+fn probe_path(directory: &Path) -> Result<Facts> {
+    probe::facts(directory).map_err(|error| error.advise("name a directory with --dir"))
 }
 
 /// A set: the descriptions of its experiments, and their trials.

@@ -20,7 +20,7 @@ pub struct Options {
     pub time: Duration,
     /// Target half-width of a median's interval, as a share of the median.
     pub precision: f64,
-    /// True if cells may be left out on slow storage: those of the quick run, which nobody asked for one by one.
+    /// True if cells may be left out on slow storage: those of the quick run, which the user did not select individually.
     pub may_leave_out: bool,
     /// Regime of the figures where a device has two.
     pub regime: Regime,

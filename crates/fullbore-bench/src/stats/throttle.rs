@@ -122,7 +122,7 @@ pub fn until_the_last_transfer(readings: &[Reading]) -> &[Reading] {
 }
 
 /// Finds the fall that divides the readings best, in bins of `bin` seconds; `None` if the throughput did not fall by a
-/// fifth, or other variations explain it. The end of the transfers is no fall.
+/// fifth, or other variations explain it. The end of the transfers does not count as a fall.
 pub fn fall(readings: &[Reading], bin: f64) -> Option<Fall> {
     let readings = until_the_last_transfer(readings);
     let first = readings.first()?;

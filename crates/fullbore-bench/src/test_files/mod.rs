@@ -38,7 +38,7 @@ const EVICT_ATTEMPTS: u32 = 20;
 /// Maximum duration of a cold transformation, in seconds.
 const MOMENT: f64 = 0.35;
 
-/// The same where strategies are tried during the run, which a short one repays less.
+/// The same where strategies are tried during the run, which pays off less in a short run.
 const ADAPTIVE_MOMENT: f64 = 1.0;
 
 /// The test files. Trials use a part of the long ones, a different one in each iteration.
@@ -415,7 +415,7 @@ impl TestFiles {
         pattern::visit(file, &scope, &Strategy::plain(), &Progress::default(), || (), |(), _, _| ()).map(drop)
     }
 
-    /// Makes a file cold: evicts its pages, which needs no root privileges once they are clean. As an administrator of Windows
+    /// Makes a file cold: evicts its pages, which needs no root privileges once they are clean. For an administrator of Windows,
     /// also those of other files that no program uses, since some survive the other way there.
     pub(crate) fn evict_from_cache(file: &File) -> Result<()> {
         let len = file.stamp()?.len;

@@ -31,11 +31,7 @@ pub(super) struct Invocation {
 
 impl Invocation {
     pub(super) fn now() -> Self {
-        #[cfg(unix)]
         let mut words = std::env::args_os();
-        // Shells there leave patterns of names to the program.
-        #[cfg(windows)]
-        let mut words = wild::args_os();
         let program = words.next().unwrap_or_default();
         let program = Path::new(&program);
         let is_called = |peer: &str| match cfg!(windows) {

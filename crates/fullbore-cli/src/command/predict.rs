@@ -10,7 +10,7 @@ use crate::exit::Exit;
 
 /// Predict the throughput of requests that were not measured, on this machine or on a changed one
 ///
-/// The prediction comes from a model fitted to the cells of a bench run. Each has an interval that a measurement falls
+/// A prediction comes from a model fitted to the cells of a bench run. It has an interval that a measurement falls
 /// into with 95% probability, the stage that limits it, and "extrapolated" if the measured cells do not surround it.
 #[derive(Debug, Args)]
 #[command(

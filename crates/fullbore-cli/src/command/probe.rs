@@ -9,7 +9,7 @@ use fullbore::file::{File, FileKind, Output, Placement};
 use fullbore::probe::{self, EngineFact, Facts};
 use fullbore::sys;
 
-use crate::exit::Exit;
+use crate::exit::{Exit, without_code};
 
 /// Print the facts of a path: file system, device, layout, page cache and usable access methods
 ///
@@ -172,6 +172,5 @@ fn scratch(directory: &Path) -> Result<Output, String> {
 
 /// Returns the cause of an error without the name of the temporary file.
 fn cause(error: &fullbore::Error) -> String {
-    let text = std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
-    text.split(" (os error").next().unwrap_or_default().to_owned()
+    without_code(&std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string))
 }

@@ -1,4 +1,4 @@
-//! `fullbore profile`: shows or removes the profile that `bench` saved, and the figures that runs learned.
+//! `fullbore profile`: shows or removes the profile that `bench` saved, and the figures learned from runs.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use fullbore::sys::{self, OpenFlags};
 
 use crate::exit::Exit;
 
-/// Show or remove the profile that `fullbore bench` saved, and the figures that runs learned
+/// Show or remove the profile that `fullbore bench` saved, and the figures learned from runs
 #[derive(Debug, Args)]
 pub(crate) struct Profile {
     #[command(subcommand)]
@@ -41,7 +41,7 @@ enum ProfileAction {
 impl Profile {
     pub(crate) fn run(self) -> Result<(), Exit> {
         let place = Saved::path().ok_or_else(|| {
-            Exit::failure("profile: no directory for it: set XDG_CONFIG_HOME to an absolute path")
+            Exit::failure("no home directory for the profile: set XDG_CONFIG_HOME to an absolute path")
         })?;
         match self.verb {
             ProfileAction::Show { path, json } => show(&place, path.as_deref(), json),
@@ -77,7 +77,7 @@ fn show(place: &Path, path: Option<&Path>, json: bool) -> Result<(), Exit> {
     if saved.file_systems.is_empty() {
         let (of, directory) = match path {
             Some(path) => (format!(" for the file system of {}", path.display()), "a directory on it"),
-            None => (String::new(), "the file system to measure"),
+            None => (String::new(), "a directory of a file system"),
         };
         return Exit::print(&format!(
             "nothing is saved{of} ({})\nrun `fullbore bench` in {directory} to measure it; until then strategies \
@@ -174,7 +174,7 @@ fn forget_learned(place: &Path, file_system: Option<&str>) -> Result<bool, Exit>
 
 fn no_profile(place: &Path, path: Option<&Path>) -> Exit {
     let of = path.map_or_else(String::new, |path| format!(" of the file system of {}", path.display()));
-    Exit::No(format!("nothing to forget: {} has no results{of}", place.display()))
+    Exit::No(format!("nothing to forget: {} has no entries{of}", place.display()))
 }
 
 /// Returns the key of the file system that contains a path of any kind, without opening the path for reading.

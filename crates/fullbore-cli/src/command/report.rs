@@ -16,6 +16,7 @@ use fullbore_bench::table::TableOptions;
 use fullbore_bench::{csv, report, table};
 
 use crate::exit::Exit;
+use fullbore_cli::for_each::expanded;
 
 /// Show the results of a bench run, or compare several runs with the first
 ///
@@ -104,7 +105,8 @@ fn glob(text: &str) -> Result<Glob, String> {
 }
 
 impl Report {
-    pub(crate) fn run(self) -> Result<(), Exit> {
+    pub(crate) fn run(mut self) -> Result<(), Exit> {
+        self.results = expanded(self.results);
         self.check()?;
         let mut documents = Vec::new();
         for path in &self.results {

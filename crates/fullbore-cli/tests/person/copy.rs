@@ -44,7 +44,7 @@ fn verbose_lists_names_and_summary_adds_up() {
     assert_contains(&text, &["'s' -> 't'\n", line, "'s/sparse' -> 't/sparse'\n"]);
     assert!(ended.stderr.contains("strategy: "), "{ended}");
     assert_eq!(ended.stderr.contains("skipped as holes"), holes > 0, "{ended}");
-    assert!(ended.stderr.contains("copied: 2 files, 1 directories"), "{ended}");
+    assert!(ended.stderr.contains("copied: 2 files, 1 directory"), "{ended}");
     let json = dir.run("copy -r s u --json --reflink=never").succeeds().json();
     assert_eq!(json["copy"]["files"], 2);
     assert_eq!(json["copy"]["copied"], 1000 + (10 << 20) - holes);

@@ -89,15 +89,17 @@ fn separators_and_prefixes_of_paths_are_understood() {
 }
 
 #[test]
-fn the_program_expands_patterns_unless_they_are_quoted() {
+fn the_program_expands_patterns_of_operands() {
     let dir = TestDir::new();
-    for name in ["one.txt", "two.txt", "other.log"] {
+    for name in ["one.txt", "two.txt", "other.log", "f[1].txt", "f1.txt", "b", "b.c"] {
         dir.file(name, "bytes");
     }
-    let expanded = run(fullbore(["wc", "-c", "*.txt"]).current_dir(dir.path())).succeeds();
-    assert_eq!(expanded.text(), " 5 one.txt\n 5 two.txt\n10 total\n");
-    // The directory's command line has patterns in quotes.
-    dir.run("wc -c *.txt").fails(1, &["*.txt"]);
+    let text = |words: &str| dir.run(words).succeeds().text();
+    assert_eq!(text("wc -c t?o.txt *.LOG"), " 5 two.txt\n 5 other.log\n10 total\n");
+    assert_eq!(text("sum *1*.txt -a crc").lines().count(), 2);
+    assert_eq!(text("wc -c f[1].txt"), "5 f[1].txt\n", "brackets are ordinary characters");
+    assert_eq!(text("grep -c b.* b"), "1\n", "the regular expression is no operand");
+    dir.run("wc -c *.none").fails(1, &["*.none"]);
 }
 
 #[test]

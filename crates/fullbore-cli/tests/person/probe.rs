@@ -39,7 +39,7 @@ fn file_report_is_complete() {
     let text = dir.run("probe file").succeeds().text();
     assert_contains(
         &text,
-        &["kind", "regular file", "file system", "direct I/O", "engines", "buffered", "page cache"],
+        &["kind", "regular file", "file system", "direct I/O", "access methods", "buffered", "page cache"],
     );
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     assert!(fs::read(&file).unwrap() == data);

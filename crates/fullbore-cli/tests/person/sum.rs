@@ -132,7 +132,7 @@ fn json_has_the_same_sums() {
     assert_eq!((&lines[0]["name"], &lines[0]["bytes"]), (&"f".into(), &3.into()));
     assert_eq!(lines[1]["error"], not_found());
     assert!(cfg!(windows) || lines[2]["name_bytes"] == "ff");
-    assert_eq!(lines.last().unwrap()["account"]["bytes"], 3 * (names.len() - 1));
+    assert_eq!(lines.last().unwrap()["run"]["bytes"], 3 * (names.len() - 1));
     dir.file("list", dir.run("sum f").succeeds().stdout);
     let checked = dir.run("sum --json -c list").succeeds().text();
     let first: Value = serde_json::from_str(checked.lines().next().unwrap()).unwrap();

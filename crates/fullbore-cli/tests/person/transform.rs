@@ -212,19 +212,19 @@ fn unavailable_methods_are_replaced_or_rejected() {
 }
 
 #[test]
-fn json_is_an_account_of_the_run() {
+fn json_describes_the_run() {
     let dir = TestDir::new();
     let input = dir.file("in", bytes(2_500_000, 10));
-    let account = dir.run("transform upper in out --json --strategy cci").succeeds().json();
-    assert_eq!(account["bytes"], 2_500_000);
-    assert_eq!(account["spec"], "cci");
-    assert!(account["strategy"].as_str().unwrap().contains("method=buffered,request=64K"), "{account}");
-    assert!(account["real_seconds"].as_f64().unwrap() > 0.0);
-    assert!(account["read_requests"].as_u64().unwrap() >= 39, "{account}");
+    let statistics = dir.run("transform upper in out --json --strategy cci").succeeds().json();
+    assert_eq!(statistics["bytes"], 2_500_000);
+    assert_eq!(statistics["spec"], "cci");
+    assert!(statistics["strategy"].as_str().unwrap().contains("method=buffered,request=64K"), "{statistics}");
+    assert!(statistics["real_seconds"].as_f64().unwrap() > 0.0);
+    assert!(statistics["read_requests"].as_u64().unwrap() >= 39, "{statistics}");
     let ended = dir.run("transform none in - --json").succeeds();
     assert!(ended.stdout == fs::read(&input).unwrap(), "the summary is not in the output");
-    let account: serde_json::Value = serde_json::from_str(&ended.stderr).unwrap();
-    assert_eq!(account["bytes"], 2_500_000);
+    let statistics: serde_json::Value = serde_json::from_str(&ended.stderr).unwrap();
+    assert_eq!(statistics["bytes"], 2_500_000);
 }
 
 #[test]

@@ -226,7 +226,7 @@ impl AsyncFile {
 
 impl OpenOptions {
     /// As [`open`](Self::open), on a thread of the shared driver. If the future is dropped, no descriptor stays open; a file that
-    /// the call created or truncated by then stays so. [`AsyncFile::open_with`] opens on a thread of another driver.
+    /// the call created or truncated by then remains so. [`AsyncFile::open_with`] opens on a thread of another driver.
     ///
     /// ```
     /// use fullbore_io::file::{Mode, OpenOptions, Share};

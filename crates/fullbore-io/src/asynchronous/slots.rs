@@ -168,8 +168,8 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Makes the completion of a pending operation return `waker`. Its clone is to be in `clone`, which then has the one that it
-    /// replaced. False if it is needed and missing: clones and drops of wakers run foreign code, so that the caller makes them.
+    /// Makes the completion of a pending operation return `waker`. Its clone comes from `clone`, which then has the one that it
+    /// replaced. False if a clone is needed and missing. The caller clones and drops wakers, because that runs foreign code.
     pub(super) fn store(&mut self, key: Key, waker: &Waker, clone: &mut Option<Waker>) -> bool {
         match self.slot(key).map(|slot| &mut slot.state) {
             Some(SlotState::Waiting(_, kept) | SlotState::Flight(_, kept))
@@ -207,7 +207,7 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Detaches an operation whose future is dropped. Returns its waker, which nobody needs, and the operation if it does not run;
+    /// Detaches an operation whose future is dropped. Returns its waker, now unneeded, and the operation if it does not run;
     /// otherwise its completion does.
     pub(super) fn detach(&mut self, key: Key) -> (Option<Waker>, Option<T>) {
         let Some(slot) = self.slot(key) else { return (None, None) };

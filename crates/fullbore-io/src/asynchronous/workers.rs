@@ -166,7 +166,7 @@ impl Dispatch {
         Ok(())
     }
 
-    /// Makes the thread that waits for files look at the parked operations again.
+    /// Makes the thread that waits for files check the parked operations again.
     pub(super) fn wake_watch(&self) {
         if let Some(wake) = self.wake.get() {
             wake.wake();

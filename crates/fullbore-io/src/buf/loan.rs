@@ -28,7 +28,7 @@ pub(crate) struct Loan {
     total: usize,
     /// Bytes that the calls so far moved: the first ones. After a read they are initialised.
     moved: usize,
-    /// The first segments that are moved whole, and their bytes: a search for the rest begins behind them.
+    /// The first segments that are moved whole, and their bytes: a search for the rest begins after them.
     passed: (usize, usize),
 }
 

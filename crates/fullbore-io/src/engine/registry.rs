@@ -60,7 +60,7 @@ pub fn method(name: &str) -> Option<&'static Method> {
     METHODS.iter().copied().find(named).or_else(|| added().into_iter().find(named))
 }
 
-/// Returns the method with which one worker keeps many requests in flight on this system, through the page cache or past it:
+/// Returns the method with which one worker keeps many requests in flight on this system, through the page cache or bypassing it:
 /// io_uring on Linux, a completion port on Windows, POSIX asynchronous I/O elsewhere.
 pub fn deep_method() -> &'static Method {
     #[cfg(windows)]
@@ -101,7 +101,7 @@ pub fn probe(
 
 struct Failure {
     unsupported: Unsupported,
-    /// True if it concerns the file alone, which others use at the moment.
+    /// True if the reason is temporary: another process uses the file.
     in_use: bool,
 }
 

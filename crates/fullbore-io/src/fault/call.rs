@@ -32,7 +32,7 @@ pub enum Fault {
     Interrupted { one_in: u32 },
     /// One transfer in `one_in` fails with `EAGAIN`, never two in a row.
     WouldBlock { one_in: u32 },
-    /// There is space only below this offset: a write across it is shortened, a write at it or behind it fails with
+    /// There is space only below this offset: a write across it is shortened, a write at or after it fails with
     /// `ENOSPC`.
     NoSpace { at: u64 },
     /// The first transfer that covers this offset fails with `EIO`; later ones do not.

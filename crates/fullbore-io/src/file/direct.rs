@@ -23,7 +23,7 @@ use crate::sys::{self, Code, OpenFlags, TransferFlags};
 
 static REFUSED: Mutex<BTreeMap<u64, String>> = Mutex::new(BTreeMap::new());
 
-/// One lock for all files of a number, held while a part of a block is changed.
+/// Locks held while a part of a block is changed, chosen by file number: several files may share one.
 static EDGES: [Mutex<()>; 64] = [const { Mutex::new(()) }; 64];
 
 impl File {

@@ -201,8 +201,8 @@ impl File {
         Ok(self.same(fd, self.inner.unit))
     }
 
-    /// The file with a handle that bypasses the cache in the place of this one, where the pages of a file are dropped only if all its
-    /// handles do. [Reopened](Self::reopen) handles use the cache.
+    /// The file with a handle that bypasses the cache instead of this one, on systems that drop the pages of a file only if all its
+    /// handles bypass it. [Reopened](Self::reopen) handles use the cache.
     #[doc(hidden)]
     pub fn evictable(self) -> Self {
         let write = sys::status_flags(&self.inner.fd)

@@ -182,6 +182,14 @@ impl HeldDir {
         Ok(found)
     }
 
+    /// Closes the descriptor of a directory opened in another, until it is needed: some systems rename no directory while one below
+    /// it is open.
+    pub fn release(&self) {
+        if self.0.parent.is_some() && self.0.state.lock().fd.take().is_some() {
+            OPEN.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
     /// The path as given, with the names below it, for messages.
     pub fn path(&self) -> PathBuf {
         match &self.0.parent {
@@ -271,11 +279,11 @@ mod tests {
 
     use super::*;
 
-    /// Releases the descriptor as `note` does; true if there was one.
+    /// Releases the descriptor; true if there was one.
     fn closed(held: &HeldDir) -> bool {
-        let closed = held.0.state.lock().fd.take().is_some();
-        OPEN.fetch_sub(usize::from(closed), Ordering::Relaxed);
-        closed
+        let open = held.0.state.lock().fd.is_some();
+        held.release();
+        open
     }
 
     #[test]

@@ -224,7 +224,11 @@ pub(super) fn sync_directory(
     }
     let target = place.path();
     let directory = directory_of(&target);
-    file.judge(Call::SyncDirectory(directory)).and_then(|()| place.directory.sync()).map_err(|error| {
+    let sync = || match sys::SYNCS_DIRECTORIES {
+        true => place.directory.sync(),
+        false => Ok(sys::sync_all(&file.inner.fd)?),
+    };
+    file.judge(Call::SyncDirectory(directory)).and_then(|()| sync()).map_err(|error| {
         Error::io("sync", directory, error)
             .advise(format!("{} is new, but a power failure may restore the old one", target.display()))
     })?;

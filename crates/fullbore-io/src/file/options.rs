@@ -222,7 +222,7 @@ impl OpenOptions {
 
     /// If `true`, removes the name when the last handle is dropped, provided that it still refers to this file. If the
     /// name is a symbolic link, the link is removed and its target stays. On Windows the system removes a file that this
-    /// open creates, also if the process is killed; meanwhile, others can open it only if they share its deletion.
+    /// open creates, even if the process is killed; meanwhile, others can open it only if they share its deletion.
     pub fn delete_on_close(&mut self, delete: bool) -> &mut Self {
         self.delete = delete;
         self

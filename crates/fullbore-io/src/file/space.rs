@@ -30,7 +30,7 @@ impl File {
             .map_err(|error| Error::io("set the length of", &self.inner.path, error))
     }
 
-    /// Declares the first `len` bytes of the file as written (Windows, `SetFileValidData`): a write behind the last written byte then
+    /// Declares the first `len` bytes of the file as written (Windows, `SetFileValidData`): a write after the last written byte then
     /// does not fill the bytes before it with zeros first. Until they are written, these bytes are those that the blocks had before,
     /// possibly of deleted files of other users. `len` is at most the length of the file.
     ///
@@ -47,7 +47,7 @@ impl File {
     ///
     /// # Errors
     /// [`ErrorKind::PermissionDenied`] without the privilege `SeManageVolumePrivilege`, which administrators have;
-    /// [`ErrorKind::Unsupported`] on other systems, which keep account of every block, and on file systems other than NTFS.
+    /// [`ErrorKind::Unsupported`] on other systems, which track the written blocks, and on file systems other than NTFS.
     pub fn set_valid_len(&self, len: u64) -> Result<()> {
         sys::set_valid_length(&self.inner.fd, len).map_err(|error| {
             let path = &self.inner.path;

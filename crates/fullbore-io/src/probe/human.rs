@@ -327,7 +327,7 @@ fn engine_lines(text: &mut Text, engines: &[EngineFact]) {
     if engines.is_empty() {
         return;
     }
-    text.heading("engines");
+    text.heading("access methods");
     for engine in engines {
         let mut line = match (&engine.reason, engine.works) {
             (_, true) => format!("works: {}", engine.summary),

@@ -15,7 +15,7 @@ fn absent<T>(system: &str, what: &str) -> io::Result<T> {
     Err(io::Error::new(io::ErrorKind::Unsupported, format!("only {system} has {what}")))
 }
 
-/// A queue that nobody has.
+/// A queue that this system lacks.
 pub(crate) struct Absent(Infallible);
 
 impl RequestQueue for Absent {

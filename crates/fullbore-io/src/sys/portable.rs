@@ -25,8 +25,8 @@ pub fn read_exact_at(file: impl AsHandle, bytes: &mut [u8], offset: u64) -> io::
     Ok(())
 }
 
-/// The bytes that `read` returns, with memory of the first length, or up to the second where that is too little: lists and values of extended
-/// attributes.
+/// The bytes that `read` returns, with memory of the first length, or up to the second where that is too little: lists and
+/// values of extended attributes.
 pub fn read_grown(
     (len, most): (usize, usize),
     read: impl Fn(&mut [u8]) -> super::code::Result<usize>,
@@ -205,7 +205,7 @@ mod simple {
 
         fn set_pipe_capacity(impl AsHandle, usize) -> usize;
 
-        /// Transfers through pipes inside the kernel are Linux's.
+        /// Only Linux has transfers through pipes inside the kernel.
         fn splice(impl AsHandle, Option<&mut u64>, impl AsHandle, Option<&mut u64>, usize, Splice) -> usize;
 
         fn tee(impl AsHandle, impl AsHandle, usize) -> usize;

@@ -260,10 +260,7 @@ pub(super) fn parse_xor(hex: &str, kernel: Kernel) -> Built {
         return Err(format!("{bad:?} is not a hexadecimal digit (0-9, a-f)"));
     }
     if !hex.len().is_multiple_of(2) {
-        return Err(format!(
-            "{} hexadecimal digits are not whole bytes; give two digits per byte",
-            hex.len()
-        ));
+        return Err(format!("an odd number of hexadecimal digits ({}); give two digits per byte", hex.len()));
     }
     let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap_or_default();
     let key: Vec<u8> = (0..hex.len()).step_by(2).map(byte).collect();

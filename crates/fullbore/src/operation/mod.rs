@@ -1,4 +1,4 @@
-//! Computations on the bytes. An operation never sees the strategy: it receives a run of bytes and its offset.
+//! Computations on the bytes. An operation does not depend on the strategy: it receives a run of bytes and its offset.
 #![forbid(unsafe_code)]
 
 mod count;

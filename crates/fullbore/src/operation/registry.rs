@@ -151,7 +151,7 @@ mod tests {
             ("shift:1.5", &["\"1.5\" is not a whole number"]),
             ("caesar:x", &["\"x\" is not a whole number", "write caesar:N"]),
             ("xor:", &["the key is empty", "write xor:HEX"]),
-            ("xor:abc", &["3 hexadecimal digits"]),
+            ("xor:abc", &["hexadecimal digits (3)"]),
             ("xor:0xff", &["'x' is not a hexadecimal digit"]),
             ("xor:ß0", &["'ß' is not a hexadecimal digit"]),
             ("upper:1", &["it takes no argument", "write upper"]),

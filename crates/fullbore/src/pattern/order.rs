@@ -165,7 +165,7 @@ impl OrderedWriter {
         Ok(())
     }
 
-    /// Ends all waits: a worker failed and its bytes will not come.
+    /// Ends all waits: a worker failed and its bytes will not arrive.
     pub(super) fn cancel(&self) {
         self.written.cancel();
     }

@@ -18,7 +18,7 @@ use crate::strategy::{RunStrategy, Strategy};
 /// # Errors
 /// The system's, with path and offset; [`ErrorKind::Changed`] if the input was truncated or modified meanwhile;
 /// [`ErrorKind::SameFile`] if the output is the input; [`ErrorKind::Unsupported`] if the method moves bytes inside the kernel and
-/// the operation needs to see them, and for an operation that cannot be applied to parts: those of [`Split::Delimiter`] and
+/// the operation changes them, and for an operation that cannot be applied to parts: those of [`Split::Delimiter`] and
 /// [`Split::Overlap`] are folds. The old output is unchanged then, unless it is overwritten.
 #[doc(hidden)]
 pub fn transform<'c>(
@@ -41,7 +41,7 @@ pub fn transform<'c>(
     }
     if strategy.read.capabilities.copies_in_kernel && !operation.changes_nothing() {
         let what = format!(
-            "method {} moves bytes inside the kernel, and {operation} needs to see them",
+            "method {} copies inside the kernel, but {operation} changes the bytes",
             strategy.read.name
         );
         let error = Error::new(ErrorKind::Unsupported, "transform", input.path(), what);

@@ -1,4 +1,4 @@
-//! The chooser: facts and measurements in, a strategy with its evidence out. Pure: it calls nothing of the system.
+//! The chooser: facts and measurements in, a strategy with its evidence out. Pure: it makes no system calls.
 
 use fullbore_io::engine::{deep_method, method};
 
@@ -117,7 +117,7 @@ fn reject_device(decision: &mut Decision) {
     reject(decision, deep, Reason::NothingToWaitFor);
 }
 
-/// The number of workers that these facts allow: one per processor, as far as more gain something.
+/// The number of workers that these facts allow: one per processor, up to the number beyond which more do not help.
 fn workers(plan_input: &PlanInput) -> usize {
     let most = if plan_input.len.is_none() { MOST_ON_STREAM } else { MOST_WORKERS };
     match plan_input.serial {

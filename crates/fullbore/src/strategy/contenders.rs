@@ -19,7 +19,7 @@ const DEEP: [f64; 2] = [0.0, 0.15];
 const DEEP_WRITERS: [f64; 2] = [-0.1, 0.15];
 const LARGE: [f64; 2] = [-0.05, 0.2];
 const READ_AHEAD: [f64; 2] = [-0.5, 0.3];
-/// Of a pipe, other request sizes and numbers of workers: they differ little, but for operations that need a worker of their own.
+/// For a pipe, other request sizes and numbers of workers: they differ little, except for operations that need their own worker.
 const STREAM: [f64; 2] = [0.0, 0.1];
 
 /// From this cached share on, the other parts are read into the page cache.
@@ -154,7 +154,7 @@ fn of_stream(plan_input: &PlanInput, chosen: &Strategy) -> Vec<Contender> {
     std::iter::once(first).chain(shapes.into_iter().filter(differ).map(other)).collect()
 }
 
-/// The measurement of a strategy that differs from this one in nothing that matters.
+/// The measurement of a strategy that equals this one in all fields that matter.
 pub(super) fn measurement<'e>(entry: &'e Entry, strategy: &Strategy, target: Target) -> Option<&'e Measured> {
     let alike = |measured: &&Measured| {
         measured

@@ -159,7 +159,7 @@ impl fmt::Display for Reason {
                 "copying the bytes costs more than mapping them: BLAKE3 took 1.2 times as long, comparing 1.5 times"
             }
             Self::ReadsFromDevice => "would read from the device what memory holds",
-            Self::NothingToWaitFor => "has nothing to wait for in the page cache",
+            Self::NothingToWaitFor => "gains nothing in the page cache, where requests do not wait",
             Self::ShallowReadAhead => "reads ahead less deep than the device can serve",
             Self::MovesEnd => "allocates and moves the end of the file at every write",
             Self::Unsupported(reason) => reason,

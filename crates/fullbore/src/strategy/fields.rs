@@ -133,7 +133,7 @@ impl Strategy {
         }
     }
 
-    /// True if a worker needs no other files, queues and buffers for this strategy than for another one.
+    /// True if a worker can use the same files, queues and buffers for this strategy as for the other one.
     pub(crate) fn has_the_engines_of(&self, other: &Self) -> bool {
         let Self { read, write, request, depth, window, read_cache, write_cache, completion, .. } = self;
         (read, write, request, depth, window)

@@ -11,7 +11,7 @@ use fullbore_io::file::{Durability, Output, Placement, read_text};
 
 /// The largest document, in bytes.
 pub(super) const LARGEST: u64 = 64 << 10;
-/// Older figures count no longer.
+/// Figures older than this are ignored.
 const OLD: Duration = Duration::from_secs(90 * 24 * 3600);
 /// The least time between two writes of the document.
 const PAUSE: Duration = Duration::from_secs(1);

@@ -39,7 +39,7 @@ impl Plan {
             let (Some(input), Some(output), Some(_)) =
                 (input, output.filter(|output| output.seekable()), self.plan_input.len)
             else {
-                return Err(refused(copy_in_kernel, &path, "it moves bytes only between files"));
+                return Err(refused(copy_in_kernel, &path, "it works only from file to file"));
             };
             engine::probe(copy_in_kernel, output.file(), Some(input), true, CachePolicy::Keep)
                 .map_err(|unsupported| refused(copy_in_kernel, &path, &unsupported.reason))?;
@@ -90,7 +90,7 @@ impl Plan {
         let deepest = strategy.read.capabilities.depth.max(strategy.write.capabilities.depth);
         if strategy.depth > deepest {
             if self.spec.depth.is_some() {
-                self.notes.push(format!("depth={deepest}: these methods keep no more in flight"));
+                self.notes.push(format!("depth={deepest}: the maximum of the methods used"));
             }
             strategy.depth = deepest;
         }

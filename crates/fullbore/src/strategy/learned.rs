@@ -13,12 +13,12 @@ use super::spec::StrategySpec;
 
 /// The weight of a new figure, once there are several.
 const WEIGHT: f64 = 0.3;
-/// A figure of something that is no contender by the facts counts from this many trials on.
+/// A figure of a strategy that is not a contender by the facts counts from this many trials on.
 const ENOUGH: u32 = 2;
 /// The standard deviation of a logarithmic rate from one run to another, in the page cache and from a device: one short slice
 /// of a device may be wrong by a third.
 const SPREAD: [f64; 2] = [0.05, 0.15];
-/// In this time its variance doubles.
+/// The time in which the variance of a figure doubles.
 const FRESH: Duration = Duration::from_secs(7 * 24 * 3600);
 /// The figures of earlier runs and of this one; copies share them.
 #[derive(Debug, Clone, Default)]
@@ -40,7 +40,7 @@ impl Notebook {
 }
 
 impl PartialEq for Learned {
-    /// Figures are no part of what was measured and saved.
+    /// All are equal: learned figures do not distinguish profiles.
     fn eq(&self, _: &Self) -> bool {
         true
     }
@@ -73,7 +73,7 @@ impl Learned {
         }
     }
 
-    /// Orders contenders by what was learned, which becomes their expected rate. Returns the figure of the first, if there
+    /// Orders contenders by the learned figures, which become their expected rates. Returns the figure of the first, if there
     /// is one. `works` returns a strategy fitted to the files, or `None` if it does not work there.
     pub(super) fn arrange(
         &self,

@@ -45,7 +45,7 @@ pub struct Plan {
     pub contenders: Contenders,
     /// The fields that the user set.
     pub(super) spec: StrategySpec,
-    /// The results of trying, as far as the run has come.
+    /// The results of the trials so far.
     pub(super) selections: Arc<Selections>,
 }
 

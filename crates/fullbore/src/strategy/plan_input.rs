@@ -15,7 +15,7 @@ pub enum Purpose {
     Read,
     /// Comparing two files.
     Compare,
-    /// Counting, and every other pass that is no hash.
+    /// Counting, and every other pass that is not a hash.
     Fold,
     /// Hashing.
     Hash,

@@ -27,7 +27,7 @@ pub(crate) struct Adaptive<'a> {
     pub(crate) contenders: &'a Contenders,
     pub(crate) spec: &'a StrategySpec,
     pub(crate) selections: &'a Selections,
-    /// Gives parts to contenders at random, by this seed.
+    /// Assigns parts to contenders at random, with this seed.
     #[cfg(test)]
     pub(crate) shuffle: Option<u64>,
 }

@@ -24,10 +24,9 @@ impl ResultsFolder {
     pub(super) fn make(output: Option<PathBuf>) -> Result<Self, Exit> {
         let path = output.unwrap_or_else(|| PathBuf::from(format!("fullbore-results-{}", stamp())));
         let (folder, ()) = Temporary::make(path.clone(), |path| {
-            fs::create_dir(path).map_err(|error| {
-                Error::io("make the results folder", path, error).advise("name another with --output")
-            })
-        })?;
+            fs::create_dir(path).map_err(|error| Error::io("make the results folder", path, error))
+        })
+        .map_err(|error| error.advise("name another with --output"))?;
         Ok(Self { path, empty: Some(folder) })
     }
 

@@ -46,7 +46,7 @@ pub(crate) struct MeasureArgs {
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     precision: Option<f64>,
 
-    /// Figures to lead with where a device has a burst and a sustained throughput [default: sustained, or those of the
+    /// Regime of the main figures, for devices with a burst and a sustained throughput [default: sustained, or that of the
     /// resumed run]
     #[arg(long, value_parser = choices(&REGIMES))]
     regime: Option<Regime>,
@@ -190,7 +190,7 @@ fn jobs(path: &Path) -> Result<(String, fio::Imported), Exit> {
     Ok((name, imported))
 }
 
-/// True for the quick run, whose cells nobody asked for one by one.
+/// True for the quick run, whose cells the user did not select individually.
 fn may_leave_out(sets: &[(String, String)]) -> bool {
     sets.iter().all(|(_, text)| text == QUICK)
 }
@@ -314,7 +314,7 @@ fn save(
     (key, measured): (String, fullbore::strategy::FileSystem),
     document: &Document,
 ) -> Result<PathBuf, String> {
-    let path = Profile::path().ok_or("no directory for it: set XDG_CONFIG_HOME to an absolute path")?;
+    let path = Profile::path().ok_or("no home directory: set XDG_CONFIG_HOME to an absolute path")?;
     let mut profile = Profile::load(&path).map_err(|error| error.to_string())?;
     let tried = |entry: &Entry| {
         document.cells.iter().any(|cell| {

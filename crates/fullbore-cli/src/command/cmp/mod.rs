@@ -183,8 +183,8 @@ impl Cmp {
         run.remark(&format!("nothing is read: {reason}"));
         let summary = run.end(0);
         if self.json && !self.quiet {
-            let account = summary.json();
-            return Exit::print(&format!("{}\n", json_result(request, &Comparison::Equal, account)));
+            let statistics = summary.json();
+            return Exit::print(&format!("{}\n", json_result(request, &Comparison::Equal, statistics)));
         }
         Ok(())
     }
@@ -202,8 +202,8 @@ impl Cmp {
         let (found, stats) = pair.compare(&extent)?;
         let summary = run.end(stats.bytes);
         if self.json && mode == CmpMode::First {
-            let account = summary.json();
-            write(format!("{}\n", json_result(request, &found, account)).as_bytes())?;
+            let statistics = summary.json();
+            write(format!("{}\n", json_result(request, &found, statistics)).as_bytes())?;
             return Ok(found == Comparison::Equal);
         }
         match (&found, mode) {
@@ -238,7 +238,7 @@ fn every(
 }
 
 impl CmpRequest<'_> {
-    /// Opens both files as the peer does: standard input first if it is the second, and a name given twice only once.
+    /// Opens both files as the peer does: standard input first, even as the second operand; a file named twice only once.
     /// `None`: both are the same file.
     fn open(&self, mode: CmpMode) -> Result<Option<[File; 2]>, Exit> {
         let first = usize::from(self.names[1] == "-");
@@ -332,21 +332,21 @@ fn output_is_discarded() -> bool {
 fn json_result(
     request: &CmpRequest<'_>,
     found: &Comparison,
-    mut account: serde_json::Value,
+    mut statistics: serde_json::Value,
 ) -> serde_json::Value {
     let name = |place: usize| request.names[place].to_string_lossy();
-    account["files"] = json!([name(0), name(1)]);
-    account["equal"] = (*found == Comparison::Equal).into();
+    statistics["files"] = json!([name(0), name(1)]);
+    statistics["equal"] = (*found == Comparison::Equal).into();
     match found {
         Comparison::Equal => {}
         Comparison::Differ { at: Difference { offset, left, right, .. }, lines } => {
-            account["differ"] = json!({ "byte": offset + 1, "line": lines + 1, "values": [left, right] });
+            statistics["differ"] = json!({ "byte": offset + 1, "line": lines + 1, "values": [left, right] });
         }
         Comparison::End(End { side, offset, lines, .. }) => {
-            account["end"] = json!({ "file": name(*side as usize), "bytes": offset, "newlines": lines });
+            statistics["end"] = json!({ "file": name(*side as usize), "bytes": offset, "newlines": lines });
         }
     }
-    account
+    statistics
 }
 
 fn write(text: &[u8]) -> fullbore::Result<()> {

@@ -108,9 +108,9 @@ impl Copy {
         run.summarize(&format!("copied: {}", summary(&stats)));
         let summary = run.end(stats.bytes());
         if flags.json {
-            let mut account = summary.json();
-            account["copy"] = serde_json::to_value(stats).map_err(Exit::failure)?;
-            Exit::print(&format!("{account}\n"))?;
+            let mut statistics = summary.json();
+            statistics["copy"] = serde_json::to_value(stats).map_err(Exit::failure)?;
+            Exit::print(&format!("{statistics}\n"))?;
         }
         match stats {
             CopyStats { changed: 1.., .. } => Err(Exit::Reported(3)),
@@ -141,16 +141,16 @@ fn raise_open_file_limit() {
 
 /// Summarizes the number of copied files and the copy methods of their bytes.
 fn summary(stats: &CopyStats) -> String {
-    let mut said = format!("{} files", stats.files);
-    for (count, what) in [
-        (stats.directories, "directories"),
-        (stats.hard_links, "hard links"),
-        (stats.others, "links and devices"),
-        (stats.skipped, "skipped"),
-        (stats.failed, "failed"),
+    let mut said = format!("{} {}", stats.files, if stats.files == 1 { "file" } else { "files" });
+    for (count, one, many) in [
+        (stats.directories, "directory", "directories"),
+        (stats.hard_links, "hard link", "hard links"),
+        (stats.others, "link or device", "links and devices"),
+        (stats.skipped, "skipped", "skipped"),
+        (stats.failed, "failed", "failed"),
     ] {
         if count > 0 {
-            said += &format!(", {count} {what}");
+            said += &format!(", {count} {}", if count == 1 { one } else { many });
         }
     }
     said += &format!("; {}", size::human(stats.bytes()));

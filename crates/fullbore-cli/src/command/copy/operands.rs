@@ -6,6 +6,7 @@ use fullbore::file::{FileKind, stat};
 use fullbore::pattern::copy_was_begun;
 use fullbore::sys::{Code, OsStrExt, OsStringExt, is_separator};
 use fullbore_cli::exit::{Exit, reason, system_reason};
+use fullbore_cli::for_each::expanded;
 
 use super::flags::Flags;
 use super::messages::{about, fatal, usage};
@@ -23,8 +24,9 @@ impl Flags {
             }
             (None, Some((target, sources))) => (sources, target),
         };
+        let sources = &expanded(sources.to_vec())[..];
         if self.no_target_directory
-            && let Some(extra) = self.paths.get(2)
+            && let Some(extra) = self.paths.get(2).or(sources.get(1))
         {
             return Err(usage(about("extra operand ", extra, "")));
         }

@@ -42,7 +42,7 @@ pub(super) fn data(file: &File, len: u64) -> Result<(u64, Vec<u8>)> {
     Ok((read, sum.finish()))
 }
 
-/// True if two files have the same bytes. Adds the bytes that were read to `read`, also if reading fails.
+/// True if two files have the same bytes. Adds the number of bytes read to `read`, even if reading fails.
 pub(super) fn equal(one: &File, other: &File, read: &mut u64) -> Result<bool> {
     const REQUEST: u64 = 128 << 10;
     let (mut left, mut right) = (vec![0; REQUEST as usize], vec![0; REQUEST as usize]);

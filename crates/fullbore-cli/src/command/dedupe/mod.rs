@@ -17,6 +17,7 @@ use self::find::Bounds;
 use self::link::{Links, ReplaceMethod};
 use self::report::Report;
 use crate::exit::Exit;
+use fullbore_cli::for_each::expanded;
 
 /// Report duplicate files, and link them on request
 #[derive(Debug, Args)]
@@ -78,8 +79,9 @@ impl Dedupe {
             bytes: self.bytes,
         };
         let run = self.common.begin()?;
+        let paths = expanded(self.paths);
         let found =
-            run.with_executor("dedupe", None, |executor| find::find(&self.paths, bounds, executor, &run))?;
+            run.with_executor("dedupe", None, |executor| find::find(&paths, bounds, executor, &run))?;
         let mut report = Report::new(&run, self.json);
         let links =
             self.link.map(|how| Links { how, any_metadata: self.any_metadata, dry_run: self.dry_run });

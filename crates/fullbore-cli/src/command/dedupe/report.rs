@@ -107,7 +107,7 @@ impl<'r> Report<'r> {
         let summary = self.run.end(read);
         if self.json {
             self.summary["linked_names"] = self.linked.into();
-            let text = format!("{}\n", json!({ "summary": self.summary, "account": summary.json() }));
+            let text = format!("{}\n", json!({ "summary": self.summary, "run": summary.json() }));
             self.run.output.print(text.as_bytes())?;
         }
         self.run.output.flush()

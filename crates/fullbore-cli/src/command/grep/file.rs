@@ -159,7 +159,8 @@ impl Search<'_> {
         let beside = here.worker.open_beside(path);
         let mut file = beside.map_or_else(|| fs::File::open(path), |fd| Ok(fd.into()))?;
         let mapped = if named { self.mapped } else { self.mapped_all };
-        if let Some(bytes) = here.worker.read_settled(&file) {
+        let plain = here.executor.is_plain();
+        if plain && let Some(bytes) = here.worker.read_settled(&file) {
             here.executor.progress().add(bytes.len() as u64);
             return self.small(path, named, mapped, bytes, searcher).map(Some);
         }
@@ -168,12 +169,13 @@ impl Search<'_> {
         if (named || mapped) && before.kind() != FileKind::Regular {
             return self.special(path, file, here).map(|()| None);
         }
-        // A file that reports a length of zero cannot be mapped: it may be in `/proc`.
+        // A file that reports a length of zero cannot be mapped or cut: it may be in `/proc`.
+        let whole = plain || len == 0;
         let mapped = mapped && len > 0;
         let held = fill(&mut file, here.worker.buffer(), len as usize)?;
         here.executor.progress().add(held as u64);
         let bytes = &here.worker.buffer()[..held];
-        if held <= SMALL {
+        if whole && held <= SMALL {
             unchanged(&file, &before, path)?;
             return self.small(path, named, mapped, bytes, searcher).map(Some);
         }

@@ -216,7 +216,7 @@ pub(super) const FLAGS: &[Flag] = &[
         a.search_zip &= a.pre.is_none();
         Ok(())
     })
-    .help("Search the output of COMMAND for each file, which is its argument and its standard input")
+    .help("Search the output of COMMAND for each file; COMMAND gets the path as argument and the file as standard input")
     .or("no-pre"),
     value(' ', "pre-glob", "GLOB", |a, v| push(&mut a.pre_globs, owned(v)))
         .help("With --pre, use COMMAND only for files whose paths match"),

@@ -85,7 +85,7 @@ impl FileOutput {
         }
     }
 
-    /// True if it changes anything.
+    /// True if it affects the output, the statistics or the exit status.
     pub(crate) fn counts(&self) -> bool {
         self.matched || !self.bytes.is_empty() || self.said.is_some() || self.stats.is_some()
     }
@@ -172,7 +172,7 @@ impl<'r> Printer<'r> {
     }
 
     /// Prints the statistics, if they are collected.
-    pub(crate) fn account(&mut self, json: bool) -> Result<(), Exit> {
+    pub(crate) fn statistics(&mut self, json: bool) -> Result<(), Exit> {
         let stats = self.stats.take().unwrap_or_default();
         let elapsed = self.start.elapsed();
         if json {

@@ -23,6 +23,7 @@ use super::print::{Printer, Separators};
 use super::settings::settings;
 use super::walk::walk;
 use crate::exit::{Exit, program};
+use fullbore_cli::for_each::expanded;
 
 /// Print lines that match a pattern, as rg does; large files are searched by all workers
 #[derive(Debug, Args)]
@@ -69,8 +70,8 @@ impl Grep {
         }
         let mut arguments = arguments.into_iter();
         let (patterns, stdin_used) = patterns(&args, &mut arguments).map_err(Exit::Failure)?;
-        let search_paths = SearchPaths::new(arguments.map(PathBuf::from).collect(), stdin_used, &args)
-            .map_err(Exit::Failure)?;
+        let paths = expanded(arguments.map(PathBuf::from).collect());
+        let search_paths = SearchPaths::new(paths, stdin_used, &args).map_err(Exit::Failure)?;
         let terminal = std::io::stdout().is_terminal();
         let mut settings = settings(&args, patterns, &search_paths, terminal);
         settings.longest_line = usize::try_from(common.budget() / 4).ok();
@@ -137,7 +138,7 @@ fn search(
     }
     let json = query.settings().show == Show::Json;
     if args.search.stats || json {
-        printer.account(json)?;
+        printer.statistics(json)?;
     }
     run.output.flush()?;
     run.end(run.progress.bytes_done());

@@ -82,7 +82,7 @@ pub(super) fn run(mut sum: Sum) -> Result<(), Exit> {
 /// Computes the sums of listed files.
 struct Checker {
     passes: Passes,
-    /// Index of the last matching algorithm, among those that one sum can be of; it is tried first.
+    /// Index of the algorithm that matched last, among those that can have produced a sum; it is tried first.
     last: AtomicUsize,
 }
 

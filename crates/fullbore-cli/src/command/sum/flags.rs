@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fullbore::operation::hash::{self, Blake3Mode, Hash, UnknownAlgorithm, derive_context};
-use fullbore::size;
 use fullbore_cli::common_args::CommonArgs;
 
 use crate::exit::{self, Exit, program};
+use fullbore_cli::for_each::expanded;
 
 /// Maximum output length of blake3 in bytes: longer than any sum, small enough to fit in memory.
 const LONGEST: u64 = 16 << 20;
@@ -45,7 +45,7 @@ pub(crate) struct Sum {
     #[arg(short, long, conflicts_with = "check")]
     pub(super) zero: bool,
 
-    /// Mark names as of binary files (*); files are read as binary in any case
+    /// Mark names with * (binary); the files are read as binary in any case
     #[arg(short, long, conflicts_with = "check", overrides_with = "text")]
     pub(super) binary: bool,
 
@@ -260,7 +260,7 @@ impl Length {
 impl Sum {
     /// Returns the named files, or standard input.
     pub(super) fn files(&mut self) -> Vec<PathBuf> {
-        if self.files.is_empty() { vec!["-".into()] } else { std::mem::take(&mut self.files) }
+        if self.files.is_empty() { vec!["-".into()] } else { expanded(std::mem::take(&mut self.files)) }
     }
 
     /// Returns the named algorithms without duplicates, in their default modes.
@@ -332,8 +332,7 @@ impl Sum {
         };
         let len = len.unwrap_or(blake3.algorithm().len as u64);
         if len > LONGEST {
-            let (requested, most) = (size::human(len), size::human(LONGEST));
-            return Err(Exit::failure(format!("--length: {requested} of output: the maximum is {most}")));
+            return Err(Exit::failure(format!("--length: {len} bytes exceed the maximum of {LONGEST}")));
         }
         let mode = match &self.derive_key {
             _ if self.keyed => Blake3Mode::Keyed(read_key()?),

@@ -177,7 +177,7 @@ pub(super) fn error_line(name: &Path, error: &Error) -> String {
 pub(super) fn end(run: &CliRun<'_>, bytes: u64, json: bool) -> Result<(), Exit> {
     let summary = run.end(bytes);
     if json {
-        run.output.print(format!("{}\n", json!({ "account": summary.json() })))?;
+        run.output.print(format!("{}\n", json!({ "run": summary.json() })))?;
     }
     run.output.flush()
 }

@@ -18,7 +18,7 @@ const UNTAGGED: &[&str] =
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ChecksumLine {
-    /// The algorithms that the sum can be of.
+    /// The algorithms that can have produced the sum.
     pub(super) algorithms: Vec<&'static Algorithm>,
     pub(super) sum: Vec<u8>,
     pub(super) name: PathBuf,

@@ -12,7 +12,7 @@ use fullbore::operation::{Count, Counts, Encoding};
 use fullbore::pattern::{Executor, Worker};
 use fullbore_cli::common_args::{CliRun, CommonArgs};
 use fullbore_cli::exit::Exit;
-use fullbore_cli::for_each::{in_order, is_stream};
+use fullbore_cli::for_each::{expanded, in_order, is_stream};
 use fullbore_cli::values::names;
 
 use crate::environment;
@@ -97,7 +97,8 @@ impl Wc {
         if self.debug {
             environment::report_vectors(&["avx2"]);
         }
-        let named = (!self.files.is_empty()).then(|| self.files.iter().map(PathBuf::from).collect());
+        let named =
+            (!self.files.is_empty()).then(|| expanded(self.files.iter().map(PathBuf::from).collect()));
         let inputs = Inputs::new(named, self.files0_from.as_deref(), encoding).map_err(Diagnostic::fatal)?;
         let width = if self.total == Total::Only { 1 } else { columns.width(inputs.known()) };
         let context = WcContext {

@@ -163,8 +163,8 @@ impl Report {
         let sum = self.sum;
         let summary = run.end(sum.bytes);
         if self.json {
-            let (total, account) = (Value::Object(self.columns.object(&sum)), summary.json());
-            let _ = writeln!(self.waiting, "\n],\"total\":{total},\"run\":{account}}}");
+            let (total, statistics) = (Value::Object(self.columns.object(&sum)), summary.json());
+            let _ = writeln!(self.waiting, "\n],\"total\":{total},\"run\":{statistics}}}");
         } else {
             match self.total {
                 Total::Auto if self.files > 1 => self.line(&sum, Some(b"total")),

@@ -45,7 +45,7 @@ pub fn clone_to_name(
     })
 }
 
-/// Copies the access control list of an open file to another. Here it is no extended attribute.
+/// Copies the access control list of an open file to another. On macOS it is not an extended attribute.
 pub fn copy_access_list(source: BorrowedHandle<'_>, target: BorrowedHandle<'_>) -> Result<()> {
     let (from, to) = (source.as_raw_fd(), target.as_raw_fd());
     // SAFETY: a call with two borrowed descriptors, without a state of its own.

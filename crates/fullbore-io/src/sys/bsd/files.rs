@@ -33,7 +33,7 @@ use crate::sys::unix::open::CURRENT_DIRECTORY;
 use crate::sys::unix::open::open_at;
 use crate::sys::unix::open::{BorrowedHandle, Handle, OpenFlags, PathArg, handle_path, open};
 
-/// There are no files about processes and the machine: a path that nobody has.
+/// A path that does not exist: these systems have no files about processes and the machine.
 pub const PROC: &str = "/proc/none";
 
 pub const SYS: &str = "/sys/none";

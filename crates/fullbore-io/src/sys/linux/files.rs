@@ -160,7 +160,7 @@ pub fn set_timer_slack(nanoseconds: std::num::NonZeroU64) -> Result<()> {
     Ok(rustix::thread::set_current_timer_slack(Some(nanoseconds))?)
 }
 
-/// Mounts the kernel's trace files where no path leads; returns their directory.
+/// Mounts the kernel's trace file system without a path to it; returns its directory.
 pub fn mount_trace_files() -> Result<Handle> {
     use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
     let context = rustix::mount::fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;

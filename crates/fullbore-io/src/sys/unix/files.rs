@@ -30,6 +30,12 @@ pub const DROPS_BY_REOPENING: bool = false;
 /// True if one call syncs all files of a file system, and waits for them: `sync(2)` of the other systems does not wait.
 pub const SYNCS_FILE_SYSTEMS: bool = cfg!(target_os = "linux");
 
+/// False: the owner of a file can always change its attributes.
+pub const LISTS_RESTRICT_OWNERS: bool = false;
+
+/// True: syncing a directory makes the names in it durable.
+pub const SYNCS_DIRECTORIES: bool = true;
+
 calls! {
     fn read(file: impl AsFd, bytes: &mut [u8]) -> usize = rustix::io::read;
 
@@ -147,7 +153,7 @@ pub fn purge_unused_pages() -> Result<()> {
     Err(Code::UNSUPPORTED)
 }
 
-/// Unsupported: every block keeps account of its bytes.
+/// Unsupported: the file system tracks which blocks are written.
 pub fn set_valid_length(_: impl AsFd, _: u64) -> Result<()> {
     Err(Code::UNSUPPORTED)
 }

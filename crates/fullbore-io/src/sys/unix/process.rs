@@ -51,7 +51,7 @@ pub fn effective_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// The permission bits that new files lack, determined once: it is strict for every thread for a moment, because the system has no
+/// The umask, determined once. Reading it sets a strict umask for all threads for a moment, because the system has no
 /// call that only returns it.
 pub fn umask() -> u32 {
     static MASK: LazyLock<u32> = LazyLock::new(|| {

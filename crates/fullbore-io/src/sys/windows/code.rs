@@ -117,7 +117,7 @@ pub(super) fn check(result: windows_sys::core::BOOL) -> Result<()> {
     if result == 0 { Err(Code::last()) } else { Ok(()) }
 }
 
-/// The result of a call of the native interface that gives a file a name: an invalid name is none that is missing.
+/// The result of a call of the native interface that gives a file a name: an invalid name is not reported as a missing one.
 pub(super) fn check_naming(status: w::NTSTATUS) -> Result<()> {
     match status {
         w::STATUS_OBJECT_NAME_INVALID => Err(Code(w::ERROR_INVALID_NAME as i32)),

@@ -28,7 +28,7 @@ pub(super) fn is_console(file: &impl AsHandle) -> bool {
 /// The encoding that the console had before [`use_utf8_console`]; 0: it was not changed.
 static ENCODING: AtomicU32 = AtomicU32::new(0);
 
-/// Lets a console that is the standard output take UTF-8: it would take the bytes for those of its code page.
+/// Sets a console that is standard output to UTF-8; otherwise it would interpret the bytes in its code page.
 pub fn use_utf8_console() {
     const UTF_8: u32 = 65001;
     if !is_console(&stdout()) {

@@ -27,7 +27,7 @@ use crate::sys::code::{Code, Result, unsupported};
 use crate::sys::file_system::FileSystemKind;
 use crate::sys::types::{Advice, Allocate, FileKind, InodeFlags, LockRequest, Space, Time};
 
-/// There are no files about processes and the machine: a path that nobody has.
+/// A path that does not exist: the system has no files about processes and the machine.
 pub const PROC: &str = r"\\.\no-proc";
 
 pub const SYS: &str = r"\\.\no-sys";
@@ -56,9 +56,14 @@ pub fn space_of(path: impl PathArg) -> Result<Space> {
     Ok(Space { id: serial, block: unit, unit, total, free, available })
 }
 
-unsupported! {
-    /// A share mode excludes others, from the opening on.
-    fn lock_whole(impl AsHandle, LockRequest) -> ();
+/// Sets or releases a lock of the whole file, without waiting. It is that of a byte beyond the end of every file, so that it binds no
+/// transfers.
+pub fn lock_whole(file: impl AsHandle, request: LockRequest) -> Result<()> {
+    let end = i64::MAX as u64;
+    match lock_range(file.as_handle(), &(end - 1..end), request, false) {
+        Err(Code::LOCKED) => Err(Code::WOULD_BLOCK),
+        outcome => outcome,
+    }
 }
 
 /// Copies inside the system are Windows' own for whole files only.
@@ -223,7 +228,7 @@ pub fn sync_data(file: impl AsHandle) -> Result<()> {
     flush(file, FLUSH_FLAGS_FILE_DATA_SYNC_ONLY)
 }
 
-/// Makes content and metadata durable. Names are so by the journal: for a directory, which cannot be flushed, the call succeeds.
+/// Makes content and metadata durable. The journal covers names, so for a directory, which cannot be flushed, the call succeeds.
 pub fn sync_all(file: impl AsHandle) -> Result<()> {
     flush(file, 0)
 }
@@ -277,6 +282,12 @@ fn flush_with(file: RawHandle, flags: u32) -> Result<()> {
 
 /// False: files are synced one by one.
 pub const SYNCS_FILE_SYSTEMS: bool = false;
+
+/// True: an access list can deny the file's owner other changes.
+pub const LISTS_RESTRICT_OWNERS: bool = true;
+
+/// False: a directory cannot be flushed. Flushing a file makes its name durable.
+pub const SYNCS_DIRECTORIES: bool = false;
 
 unsupported! {
     /// Flushing a volume needs a handle of the volume, which only administrators get.

@@ -3,6 +3,7 @@
 use std::ffi::{CStr, CString, OsString};
 use std::os::windows::ffi::OsStringExt as _;
 use std::os::windows::io::AsRawHandle;
+use std::time::{Duration, Instant};
 
 use windows_sys::Wdk::Storage::FileSystem as nt;
 use windows_sys::Win32::Foundation::ERROR_NO_MORE_FILES;
@@ -36,9 +37,27 @@ fn to_remove(directory: &impl AsHandle, name: &impl PathArg, flags: AtFlags) -> 
     }
 }
 
-/// Removes a name. If the system supports it, the name is gone at once though others have the file open.
+/// Removes a name. If the system supports it, the name is removed immediately, even if others have the file open.
 pub fn remove(directory: impl AsHandle, name: impl PathArg, flags: AtFlags) -> Result<()> {
-    delete(&to_remove(&directory, &name, flags)?)
+    patiently(FILE_PATIENCE, || delete(&to_remove(&directory, &name, flags)?))
+}
+
+/// The time in which scanners and indexers usually close a new file.
+const FILE_PATIENCE: Duration = Duration::from_millis(250);
+
+/// The same for a directory, of which they may have any file open.
+const DIRECTORY_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Repeats a call while another process has the file open, for as long as `patience`.
+fn patiently(patience: Duration, mut call: impl FnMut() -> Result<()>) -> Result<()> {
+    let (start, mut pause) = (Instant::now(), Duration::from_millis(1));
+    loop {
+        match call() {
+            Err(Code::HELD) if start.elapsed() < patience => std::thread::sleep(pause),
+            outcome => return outcome,
+        }
+        pause = (2 * pause).min(patience / 8);
+    }
 }
 
 /// Removes the name of an open file; by its own handle if that denies others the right to do so.
@@ -49,7 +68,7 @@ pub(crate) fn remove_open(file: &Handle, directory: impl AsHandle, name: impl Pa
     }
 }
 
-/// Lets a file stay that was opened to be deleted on close. Before Windows 10 1709 it goes nevertheless.
+/// Lets a file stay that was opened to be deleted on close. Before Windows 10 1709 the file is deleted nevertheless.
 pub(crate) fn cancel_delete(file: &Handle) {
     let wanted = fs::FILE_DISPOSITION_INFO_EX { Flags: fs::FILE_DISPOSITION_FLAG_ON_CLOSE };
     // Other files have nothing to cancel, which is an error here.
@@ -115,6 +134,19 @@ fn renamed(
     new: &impl PathArg,
     replace: bool,
 ) -> Result<()> {
+    let directory = existing(from, old, fs::FILE_READ_ATTRIBUTES, nt::FILE_DIRECTORY_FILE).is_ok();
+    let patience = if directory { DIRECTORY_PATIENCE } else { FILE_PATIENCE };
+    patiently(patience, || renamed_once(from, old, to, new, (replace, directory)))
+}
+
+/// Renames once. A `directory` is not renamed while any file in it is open, which the system reports as a missing right.
+fn renamed_once(
+    from: &impl AsHandle,
+    old: &impl PathArg,
+    to: &impl AsHandle,
+    new: &impl PathArg,
+    (replace, directory): (bool, bool),
+) -> Result<()> {
     const REPLACE_IF_EXISTS: u32 = 1;
     const POSIX_SEMANTICS: u32 = 2;
     const IGNORE_READONLY_ATTRIBUTE: u32 = 0x40;
@@ -132,19 +164,26 @@ fn renamed(
         outcome => outcome,
     };
     match renamed {
+        Err(Code::ACCESS_DENIED) if directory && permits_names(to, new) => Err(Code::HELD),
         Err(Code::ACCESS_DENIED) if replace && is_held(to, new) => Err(Code::HELD),
         outcome => outcome,
     }
 }
 
-/// True if only its users can be the reason why a file is not replaced, which the system reports as a missing right.
-fn is_held(directory: &impl AsHandle, name: &impl PathArg) -> bool {
+/// True if this process may add names to the parent directory of a name.
+fn permits_names(directory: &impl AsHandle, name: &impl PathArg) -> bool {
     let path = name.to_path();
     let parent = match std::path::Path::new(&*path).parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => ".".as_ref(),
     };
-    if existing(directory, &parent, fs::FILE_ADD_FILE, nt::FILE_DIRECTORY_FILE).is_err() {
+    existing(directory, &parent, fs::FILE_ADD_FILE | fs::FILE_ADD_SUBDIRECTORY, nt::FILE_DIRECTORY_FILE)
+        .is_ok()
+}
+
+/// True if only its users can be the reason why a file is not replaced, which the system reports as a missing right.
+fn is_held(directory: &impl AsHandle, name: &impl PathArg) -> bool {
+    if !permits_names(directory, name) {
         return false;
     }
     let access = fs::DELETE | fs::FILE_READ_ATTRIBUTES;
@@ -195,13 +234,17 @@ pub fn symbolic_link(link: impl PathArg, directory: impl AsHandle, name: impl Pa
 }
 
 fn link_of_kind(target: &impl PathArg, path: &std::path::Path, kind: fs::SYMBOLIC_LINK_FLAGS) -> Result<()> {
-    let kind = kind | fs::SYMBOLIC_LINK_FLAG_ALLOW_UNPRIVILEGED_CREATE;
-    let mut words = units(&target.to_path());
+    let (path, mut words) = (wide(path)?, units(&target.to_path()));
     words.push(0);
     // SAFETY: both strings end with a zero and live through the call.
-    match unsafe { fs::CreateSymbolicLinkW(wide(path)?.as_ptr(), words.as_ptr(), kind) } {
+    let link = |kind| match unsafe { fs::CreateSymbolicLinkW(path.as_ptr(), words.as_ptr(), kind) } {
         true => Ok(()),
         false => Err(Code::last()),
+    };
+    match link(kind | fs::SYMBOLIC_LINK_FLAG_ALLOW_UNPRIVILEGED_CREATE) {
+        // Before Windows 10 1703.
+        Err(Code::INVALID) => link(kind),
+        outcome => outcome,
     }
 }
 

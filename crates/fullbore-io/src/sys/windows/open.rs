@@ -24,10 +24,13 @@ fn is_device(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     let end = name.iter().position(|byte| matches!(byte, b'.' | b':')).unwrap_or(name.len());
     let stem = name[..end].trim_ascii_end().to_ascii_uppercase();
-    matches!(
-        stem.as_slice(),
-        b"NUL" | b"CON" | b"PRN" | b"AUX" | [b'C', b'O', b'M', b'1'..=b'9'] | [b'L', b'P', b'T', b'1'..=b'9']
-    )
+    let number = match &stem[..] {
+        b"NUL" | b"CON" | b"PRN" | b"AUX" | b"CONIN$" | b"CONOUT$" => return true,
+        [b'C', b'O', b'M', number @ ..] | [b'L', b'P', b'T', number @ ..] => number,
+        _ => return false,
+    };
+    // Superscripts are numbers, too.
+    matches!(number, [b'1'..=b'9'] | [0xc2, 0xb9 | 0xb2 | 0xb3])
 }
 
 /// True if an open directory is the one in which relative paths begin.
@@ -322,7 +325,7 @@ pub fn status_flags(file: impl AsHandle) -> Result<OpenFlags> {
     Ok(flags)
 }
 
-/// The flags of an open file cannot be changed; that it waits is no change.
+/// Fails for any flag: those of an open file cannot be changed. Without flags (calls wait), nothing has to change.
 pub fn set_status_flags(_: impl AsHandle, flags: OpenFlags) -> Result<()> {
     if flags.is_empty() { Ok(()) } else { Err(Code::UNSUPPORTED) }
 }

@@ -18,7 +18,7 @@ use crate::buf::{Completion, Direction, Request};
 use crate::sys::code::{Code, Result as SystemResult};
 use crate::sys::types::{RequestQueue, drain};
 
-/// The way to learn of a completion.
+/// The notification of completions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Notice {
     /// A completion port collects them.
@@ -71,7 +71,8 @@ impl Queue {
             }
             Notice::Event | Notice::Routine => None,
         };
-        let depth = depth.max(1);
+        let most = if notice == Notice::Event { MOST_EVENTS } else { usize::MAX };
+        let depth = depth.clamp(1, most);
         let slots = (0..depth).map(|index| slot(notice, index)).collect::<SystemResult<Vec<_>>>()?;
         let vacant = (0..depth).rev().collect();
         Ok(Self { file, port, notice, slots, vacant, flying: Vec::with_capacity(depth), refused: Vec::new() })

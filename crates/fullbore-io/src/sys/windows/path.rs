@@ -38,7 +38,7 @@ arguments!(&[u8]; name => OsStr::from_bytes(name));
 pub trait OsStrExt {
     fn as_bytes(&self) -> &[u8];
 
-    /// The name of these bytes. Bytes that are not WTF-8 are no name: the result is one that no file has.
+    /// The name of these bytes. Bytes that are not WTF-8 are not a name: the result is a name that no file has.
     fn from_bytes(bytes: &[u8]) -> &Self;
 }
 

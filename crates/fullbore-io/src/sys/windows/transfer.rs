@@ -146,7 +146,11 @@ unsafe fn write_raw(
             let started = unsafe {
                 fs::WriteFile(raw(file) as _, start.cast(), len, std::ptr::null_mut(), &raw mut place)
             };
-            ended(file, started, &mut place).map_err(|error| Code::from_number(error as i32))
+            match ended(file, started, &mut place) {
+                // A full pipe that does not wait.
+                Ok(0) if len > 0 && file_type(file) == fs::FILE_TYPE_PIPE => Err(Code::WOULD_BLOCK),
+                outcome => outcome.map_err(|error| Code::from_number(error as i32)),
+            }
         }
         None => {
             let (mut moved, nothing) = (0, std::ptr::null_mut());

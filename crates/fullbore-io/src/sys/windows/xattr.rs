@@ -162,7 +162,12 @@ fn set_descriptor(file: &impl AsHandle, value: &[u8]) -> Result<()> {
     if !is_whole(value) {
         return Err(Code::INVALID);
     }
-    let protected = u16::from_le_bytes([low, high]) & security::SE_DACL_PROTECTED != 0;
+    let mut control = u16::from_le_bytes([low, high]);
+    let protected = control & security::SE_DACL_PROTECTED != 0;
+    if control & security::SE_DACL_AUTO_INHERITED != 0 {
+        // Without this request, the system clears the flag.
+        control |= security::SE_DACL_AUTO_INHERIT_REQ;
+    }
     let list = security::DACL_SECURITY_INFORMATION
         | if protected {
             security::PROTECTED_DACL_SECURITY_INFORMATION
@@ -172,8 +177,11 @@ fn set_descriptor(file: &impl AsHandle, value: &[u8]) -> Result<()> {
     // The system reads numbers of the descriptor, which must be aligned.
     let mut memory = vec![0u64; value.len().div_ceil(8)];
     let start: *mut u8 = memory.as_mut_ptr().cast();
-    // SAFETY: the memory is as long as the value.
-    unsafe { start.copy_from_nonoverlapping(value.as_ptr(), value.len()) };
+    // SAFETY: the memory is as long as the value, which begins with two bytes and the control flags.
+    unsafe {
+        start.copy_from_nonoverlapping(value.as_ptr(), value.len());
+        start.add(2).copy_from_nonoverlapping(control.to_le_bytes().as_ptr(), 2);
+    }
     // SAFETY: the memory lives through the call, which checks what it reads.
     if unsafe { security::IsValidSecurityDescriptor(start.cast()) } == 0 {
         return Err(Code::INVALID);

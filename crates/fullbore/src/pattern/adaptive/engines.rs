@@ -4,10 +4,10 @@ use crate::pattern::threads::Started;
 use crate::strategy::Strategy;
 use fullbore_io::error::Result;
 
-/// Idle engines by strategy. A contender in turn again takes back its own: registering buffers takes milliseconds.
+/// Idle engines by strategy. A contender that is tried again reuses its own: registering buffers takes milliseconds.
 pub(in crate::pattern) struct Engines<'s, T> {
     idle: Vec<(Strategy, T)>,
-    /// The workers, each of which may have as many.
+    /// The workers of the run, each of which may hold idle engines.
     started: &'s Started,
 }
 

@@ -23,7 +23,7 @@ pub(in crate::pattern) struct LeaseExtents<'l> {
     last: Option<Spent>,
     /// True if the rest is not wanted, and not measured.
     skipped: bool,
-    /// True in the first lease of a cached part: buffers touched for the first time are no measure of the rest.
+    /// True in the first lease of a cached part: its cost includes the first use of the buffers, so it does not count.
     first: bool,
     ended: bool,
     clock: Clock,
@@ -140,7 +140,7 @@ impl Moment {
         Self { time: Instant::now(), thread: trial.then(thread) }
     }
 
-    /// The cost of `bytes` from this moment to a later one. The time of a worker that waited for nothing is its CPU time: the rest
+    /// The cost of `bytes` from this moment to a later one. For a worker that never waited, the time is its CPU time: for the rest
     /// of the wall time, another thread had its processor.
     fn until(&self, later: &Self, bytes: u64) -> Spent {
         let wall = (later.time - self.time).as_secs_f64();

@@ -55,8 +55,8 @@ pub(super) struct Slice {
 }
 
 impl Slice {
-    /// The logarithm of the rate of all workers, from what one of them moves in the time that it is at work: a worker may
-    /// be late for its part.
+    /// The logarithm of the rate of all workers, from the bytes that one of them moves while it is active: a worker may
+    /// start its part late.
     pub(super) fn rate(&self) -> Option<f64> {
         let rate = self.bytes as f64 / self.spent.seconds;
         (self.bytes > 0 && self.spent.seconds > 0.0).then(|| rate.ln())
@@ -76,7 +76,7 @@ pub(super) struct Settings<'a> {
     pub(super) any_order: bool,
     pub(super) spec: &'a StrategySpec,
     pub(super) selections: &'a Selections,
-    /// Gives parts to contenders at random, by this seed.
+    /// Assigns parts to contenders at random, with this seed.
     #[cfg(test)]
     pub(super) shuffle: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! The leases of a run, dealt to its workers.
+//! The leases of a run, and their distribution to its workers.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -23,7 +23,7 @@ const FILLS: u64 = 3;
 const ROUNDS: u32 = 6;
 /// The expected band: a rate below this factor, twice in a row, starts another trial.
 const BAND: f64 = 0.3;
-/// A region shorter than this is not tried again, in bytes.
+/// No trial is repeated in a region shorter than this, in bytes.
 const RETRY: u64 = 64 << 20;
 /// The expected logarithmic rate of the neighbours of a choice, relative to it, and its standard deviation.
 const NEIGHBOUR: (f64, f64) = (-0.05, 0.05);
@@ -329,8 +329,8 @@ impl Region {
     }
 
     /// The expected logarithmic rate of a contender relative to a measured one with many requests in flight, and its standard
-    /// deviation. Workers that wait have a device at its limit, which no other contender raises much; those that do not
-    /// wait are limited by their processors, and more of them move more, up to the unknown limit of the device.
+    /// deviation. If workers wait, the device is at its limit, and no other contender is much faster; if they do not
+    /// wait, their processors limit them, and more workers move more, up to the unknown limit of the device.
     fn expected_after(&self, measured: usize, other: usize, rate: f64) -> (f64, f64) {
         let strategies = [measured, other].map(|place| &self.contenders[place].strategy);
         let others = strategies[1].workers.max(1) as f64;

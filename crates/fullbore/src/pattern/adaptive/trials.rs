@@ -50,8 +50,8 @@ impl Trials {
         if bytes > 0 { cpu / bytes as f64 } else { 0.0 }
     }
 
-    /// The contender for the next `bytes`, and true if it is chosen: one whose measurement pays if as much is to come as there
-    /// was, which is no choice yet; else the [`choice`].
+    /// The contender for the next `bytes`, and true if it is final: one whose measurement pays if as much is to come as has
+    /// come, which is not final; else the [`choice`].
     /// A change of the contender takes `change` seconds.
     pub(in crate::pattern) fn next(&self, bytes: u64, change: f64) -> (usize, bool) {
         let priors: Vec<_> =

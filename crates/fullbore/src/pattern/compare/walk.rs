@@ -211,7 +211,7 @@ impl Worker<'_> {
         readers.iter().for_each(|reader| self.io_stats.add(&reader.queue.stats()));
     }
 
-    /// Reads the extents from `next`. Returns the readers, for more extents; none if there are blocks that nobody wanted.
+    /// Reads the extents from `next`. Returns the readers, for more extents; none if blocks remain that the visitor did not need.
     fn run(
         &mut self,
         mut readers: Vec<Reader>,

@@ -83,17 +83,21 @@ pub(super) fn keep(
     } else if preserve.mode && mode & 0o6000 != 0 && !directory(stat) {
         mode = lawful(mode, belongs(stat, target).map_err(failed("inspect"))?);
     }
-    if preserve.attributes || preserve.mode {
-        extended(preserve, source, target)
+    let extended = |which| {
+        extended(preserve, source, target, which)
             .or_else(|error| {
                 if error == Code::ACCESS_DENIED {
-                    writable(target, || extended(preserve, source, target))
+                    writable(target, || extended(preserve, source, target, which))
                 } else {
                     Err(error)
                 }
             })
             .or_else(|error| if preserve.insist { Err(error) } else { Ok(()) })
-            .map_err(failed("preserve the extended attributes of"))?;
+            .map_err(failed("preserve the extended attributes of"))
+    };
+    let any = preserve.attributes || preserve.mode;
+    if any {
+        extended(Which::Others)?;
     }
     if preserve.mode && !link {
         match target {
@@ -105,7 +109,15 @@ pub(super) fn keep(
     if preserve.times {
         times(stat, target).map_err(failed("preserve the times of"))?;
     }
-    Ok(())
+    if any && sys::LISTS_RESTRICT_OWNERS { extended(Which::Restrictive) } else { Ok(()) }
+}
+
+/// The extended attributes to copy.
+#[derive(Clone, Copy, PartialEq)]
+enum Which {
+    /// Those that may deny the file's owner other changes, and are set last: access lists of Windows.
+    Restrictive,
+    Others,
 }
 
 /// Sets the mode of a file just created under a name, unless another file has taken the name since.
@@ -170,10 +182,12 @@ fn times(stat: &Status, target: Place<'_>) -> sys::Result<()> {
 }
 
 /// Copies all extended attributes it can; returns the first error.
-fn extended(preserve: &Preserve, source: Place<'_>, target: Place<'_>) -> sys::Result<()> {
+fn extended(preserve: &Preserve, source: Place<'_>, target: Place<'_>, which: Which) -> sys::Result<()> {
     let (from, to) = (source.path(), target.path());
     let mut first = match (source, target) {
-        (Place::Open(source), Place::Open(target)) if preserve.mode => sys::copy_access_list(source, target),
+        (Place::Open(source), Place::Open(target)) if preserve.mode && which == Which::Others => {
+            sys::copy_access_list(source, target)
+        }
         _ => Ok(()),
     };
     let names = match sys::read_grown(sys::ATTRIBUTE_LIST, |names| match (&source, &from) {
@@ -187,7 +201,7 @@ fn extended(preserve: &Preserve, source: Place<'_>, target: Place<'_>) -> sys::R
     };
     for name in names.split(|&byte| byte == 0).filter(|name| !name.is_empty()) {
         let wanted = if LISTS.contains(&name) { preserve.mode } else { preserve.attributes };
-        if !wanted {
+        if !wanted || (name == LISTS[2]) != (which == Which::Restrictive) {
             continue;
         }
         let value = sys::read_grown(sys::ATTRIBUTE_VALUE, |value| match (&source, &from) {

@@ -210,6 +210,7 @@ impl TreeCopy<'_> {
             self.name(&mut worker, &directory, &source, &target, FileKind::Other);
             self.release(&mut worker, directory);
         }
+        self.links.release();
         loop {
             let Some((hidden, target, parent)) = self.whole.lock().pop() else { break };
             if let Err(error) = self.unveil(hidden, &target) {

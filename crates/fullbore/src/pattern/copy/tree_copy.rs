@@ -203,6 +203,15 @@ impl Links {
         }
     }
 
+    /// Closes the directories of the copies until they are needed.
+    pub(super) fn release(&self) {
+        self.0
+            .lock()
+            .values()
+            .filter_map(|copy| copy.place.as_ref())
+            .for_each(|(directory, _)| directory.release());
+    }
+
     /// Notes that copying the first name failed: the next one becomes the first.
     pub(super) fn failed(&self, identity: (u64, u64)) {
         self.0.lock().remove(&identity);

@@ -85,6 +85,12 @@ impl<'a> Executor<'a> {
         self.spec.workers.unwrap_or_else(probe::processors).max(1)
     }
 
+    /// True if the spec does not determine how a file is read.
+    #[doc(hidden)]
+    pub fn is_plain(&self) -> bool {
+        self.plain
+    }
+
     /// The memory budget of a run, in bytes.
     pub fn budget(&self) -> u64 {
         self.spec.budget.unwrap_or(BUDGET)

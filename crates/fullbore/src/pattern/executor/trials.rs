@@ -4,7 +4,7 @@
 use crate::pattern::adaptive::{Spent, Trials};
 use crate::strategy::{Contender, Strategy, reads_alike};
 
-/// Each file is opened for itself, so a change of the contender takes no time of its own.
+/// Each file is opened separately, so a change of the contender takes no additional time.
 const CHANGE: f64 = 0.0;
 
 /// The kinds of files whose rates can be compared.

@@ -70,7 +70,7 @@ thread_local! {
     static NOW: Cell<Instant> = Cell::new(Instant::now());
 }
 
-/// A clock that goes on by [`wait`] alone.
+/// A clock that only [`wait`] advances.
 fn set_moment(_trial: bool) -> Moment {
     Moment { time: NOW.get(), thread: None }
 }
