@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 
 use fullbore::error::ErrorKind;
 use fullbore::file::File;
+use fullbore::lock::Mutex;
 use fullbore::operation::Fold;
 use fullbore::pattern::{Executor, OrderedSender, Worker};
-use fullbore::sys::{self, FileKind};
+use fullbore::sys::{self, FileKind, SeekFrom};
 
 use crate::common_args::{CliRun, CommonArgs};
 use crate::exit::{Exit, message, program};
@@ -39,6 +40,20 @@ pub fn expanded<T: AsRef<OsStr> + From<PathBuf>>(operands: Vec<T>) -> Vec<T> {
 #[cfg(unix)]
 pub fn expanded<T>(operands: Vec<T>) -> Vec<T> {
     operands
+}
+
+/// Held while a command reads standard input, which several operands may name: the second finds its end.
+pub static STANDARD_INPUT: Mutex<()> = Mutex::new(());
+
+/// Sets the offset of standard input as reading would.
+pub fn seek_standard_input(offset: u64) {
+    // A stream that cannot seek was read in order.
+    let _ = sys::seek(sys::stdin(), SeekFrom::Start(offset));
+}
+
+/// True if standard input is named more than once: its readers take turns, in order, so there is one worker.
+pub fn shares_standard_input(operands: &[PathBuf]) -> bool {
+    operands.iter().filter(|path| *path == Path::new("-")).count() > 1
 }
 
 /// True if `path` (`-` is standard input) is a pipe or terminal, whose writer may still be writing.

@@ -306,3 +306,42 @@ fn a_verified_copy_reports_the_workers_that_run() {
     // Two stripes of 4 MiB for each.
     assert_eq!(workers(Job::new().memory_limit(17 << 20)), [2]);
 }
+
+/// Appends to a file when it first sees bytes, and changes none.
+#[derive(Debug)]
+struct Appends(std::path::PathBuf, std::sync::Once);
+
+impl std::fmt::Display for Appends {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("appends")
+    }
+}
+
+impl fullbore::operation::Transform for Appends {
+    fn split(&self) -> fullbore::operation::Split {
+        fullbore::operation::Split::Any
+    }
+
+    fn apply(&self, offset: u64, source: &[u8], target: &mut [u8]) {
+        target.copy_from_slice(source);
+        self.apply_in_place(offset, target);
+    }
+
+    fn apply_in_place(&self, _: u64, _: &mut [u8]) {
+        let append = || {
+            let mut file = fs::OpenOptions::new().append(true).open(&self.0).unwrap();
+            std::io::Write::write_all(&mut file, b"appended").unwrap();
+        };
+        self.1.call_once(append);
+    }
+}
+
+#[test]
+fn bytes_appended_during_a_transform_in_place_stay() {
+    let (_directory, path, text) = directory();
+    let appends = Appends(path.clone(), std::sync::Once::new());
+    let output = Output::in_place(&path).unwrap();
+    let error = Job::new().transform_to(&appends, &path, output).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Changed);
+    assert!(fs::read(&path).unwrap() == [text.as_slice(), b"appended"].concat());
+}

@@ -8,6 +8,7 @@ use fullbore::operation::{self, Kernel};
 
 use super::run::TransferArgs;
 use crate::exit::Exit;
+use fullbore_cli::for_each::seek_standard_input;
 
 /// Transform a file byte by byte
 #[derive(Debug, Args)]
@@ -71,8 +72,13 @@ impl Transform {
                 Output::create(path, placement, Some(&input))?
             }
         };
-        self.transfer
-            .run(&operation.to_string(), output, |job, output| job.transform_to(&*operation, &input, output))
+        self.transfer.run(&operation.to_string(), output, |job, output| {
+            job.transform_to(&*operation, &input, output)
+        })?;
+        if let (true, Some(len)) = (is_standard_input(&self.input), input.seekable_len()?) {
+            seek_standard_input(len);
+        }
+        Ok(())
     }
 }
 

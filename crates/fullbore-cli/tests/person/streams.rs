@@ -85,3 +85,27 @@ fn sockets_are_refused_by_name_and_served_as_standard_streams() {
     assert_eq!(heard, b"HELLO");
     running.end().succeeds();
 }
+
+#[test]
+fn standard_input_named_twice_is_read_once() {
+    let dir = TestDir::new();
+    let data = bytes(3 << 20, 1);
+    dir.file("in", &data);
+    dir.file("empty", "");
+    let text = |script: &str| dir.shell(script).succeeds().text();
+    for feed in ["cat in |", "< in"] {
+        let sums = text(&format!(r#"{feed} "$0" sum -a sha256 - -"#));
+        assert_eq!(
+            sums.replace("-\n", "\n"),
+            text(r#""$0" sum -a sha256 in empty"#).replace("in\n", "\n").replace("empty\n", "\n")
+        );
+        let counts = text(&format!(r#"{feed} "$0" grep -ac '' --no-filename --include-zero - -"#));
+        let lines =
+            data.iter().filter(|&&byte| byte == b'\n').count() + usize::from(data.last() != Some(&b'\n'));
+        assert_eq!(counts, format!("{lines}\n0\n"), "{feed}");
+    }
+    for tool in ["sum", "transform none - -", "grep -c -a x -", "wc"] {
+        let rest = text(&format!(r#"{{ "$0" {tool} > out; cat; }} < in"#));
+        assert_eq!(rest, "", "{tool} consumes its input");
+    }
+}

@@ -288,3 +288,56 @@ fn slow_input_is_written_at_once() {
     drop(pipe);
     running.end().succeeds();
 }
+
+#[cfg(unix)]
+#[test]
+fn an_overwritten_file_has_its_old_length_after_an_error() {
+    let dir = TestDir::new();
+    dir.file("in", bytes(10 << 20, 1));
+    for command in ["gen 10M out --overwrite", "transform none in out --overwrite"] {
+        dir.file("out", "old");
+        let ended = dir.shell(&format!("ulimit -f 1000; \"$0\" {command}"));
+        ended.fails(2, &["out"]);
+        assert_eq!(dir.read("out").len(), 3, "{command}");
+    }
+}
+
+/// The value of an access control list: owner, another user, group, mask, others.
+#[cfg(target_os = "linux")]
+fn access_list(user: u16, group: u16) -> Vec<u8> {
+    let entries =
+        [(1u16, 7u16, u32::MAX), (2, user, 1), (4, group, u32::MAX), (16, user, u32::MAX), (32, 0, u32::MAX)];
+    let entry = |(tag, rights, id): (u16, u16, u32)| {
+        [&tag.to_le_bytes()[..], &rights.to_le_bytes(), &id.to_le_bytes()].concat()
+    };
+    [2u32.to_le_bytes().to_vec(), entries.into_iter().flat_map(entry).collect()].concat()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_replaced_file_keeps_its_access_list_and_gets_no_other() {
+    use rustix::fs::{XattrFlags, getxattr, setxattr};
+    const ACCESS: &str = "system.posix_acl_access";
+    let dir = TestDir::new();
+    dir.file("in", "bytes");
+    dir.directories(["d"]);
+    let [listed, plain] = ["d/listed", "d/plain"].map(|name| dir.file(name, "old"));
+    let list = access_list(6, 0);
+    let set = setxattr(&listed, ACCESS, &list, XattrFlags::empty()).and_then(|()| {
+        setxattr(dir.at("d"), "system.posix_acl_default", &access_list(7, 5), XattrFlags::empty())
+    });
+    if let Err(error) = set {
+        return println!("skipped: access control lists: {error}");
+    }
+    let found = |path: &Path| {
+        let mut value = [0; 200];
+        getxattr(path, ACCESS, &mut value[..]).ok().map(|len| value[..len].to_vec())
+    };
+    for command in ["transform upper in", "copy in", "copy --reflink=never in"] {
+        dir.run(&format!("{command} d/listed")).succeeds();
+        dir.run(&format!("{command} d/plain")).succeeds();
+        assert_eq!((found(&listed), found(&plain)), (Some(list.clone()), None), "{command}");
+    }
+    dir.run("copy -p in d/new").succeeds();
+    assert_eq!(found(&dir.at("d/new")), None, "-p: that of the source");
+}

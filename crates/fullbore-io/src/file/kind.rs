@@ -39,9 +39,10 @@ impl File {
         let len = match *self.inner.kind.get_or_init(|| stat.kind()) {
             FileKind::Directory => return Err(directory(&self.inner.path)),
             FileKind::BlockDevice => {
-                // Transfers are positional, so the position may be reset to the start.
+                // Standard input may have been read in part.
+                let position = sys::position(&self.inner.fd).unwrap_or(0);
                 let len = sys::seek(&self.inner.fd, SeekFrom::End(0));
-                let _ = sys::seek(&self.inner.fd, SeekFrom::Start(0));
+                let _ = sys::seek(&self.inner.fd, SeekFrom::Start(position));
                 len.map_err(|error| Error::io("measure", &self.inner.path, error.into()))?
             }
             _ => stat.size,

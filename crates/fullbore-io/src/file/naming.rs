@@ -29,9 +29,15 @@ impl Place {
                 let missing = format!("there is no directory {}", directory_of(path).display());
                 Err(Error::new(ErrorKind::Io, "create", path, missing))
             }
-            Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => {
-                Err(Error::new(ErrorKind::Invalid, "write", path, "the path has no file name"))
-            }
+            Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => match sys::stat(path) {
+                // A device of Windows, `\\.\C:`, has no name in a directory.
+                Ok(stat) if stat.kind() != FileKind::Directory => {
+                    let directory = HeldDir::open("").map_err(|error| Error::io("inspect", path, error))?;
+                    Ok(Self { directory, name: path.into() })
+                }
+                Ok(_) => Err(directory(path)),
+                Err(_) => Err(Error::new(ErrorKind::Invalid, "write", path, "the path has no file name")),
+            },
             Err(error) => Err(Error::io("inspect", path, error)),
         }
     }
@@ -185,6 +191,11 @@ pub(super) fn named_copy(file: &File, place: &Place) -> Result<(Temporary, File)
     sys::change_mode(&copy, stat.permissions()).map_err(failed)?;
     sys::set_times(&copy, &stat).map_err(failed)?;
     Ok((temporary, copy))
+}
+
+/// The error of an output that is a directory.
+pub(super) fn directory(path: &Path) -> Error {
+    Error::new(ErrorKind::Unsupported, "write", path, "it is a directory").advise("name a file in it")
 }
 
 /// Renames a file from its temporary name to `place`, replacing any file there.

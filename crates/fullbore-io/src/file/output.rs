@@ -9,8 +9,7 @@ use std::path::Path;
 use super::cleanup::{self, Temporary};
 use super::held::HeldDir;
 use super::inner::File;
-use super::kind::stat;
-use super::naming::Place;
+use super::naming::{Place, directory};
 use super::publish::{Attributes, Finish, OutputState, begin, dangling, publish};
 use super::types::{CommitReport, Durability};
 use crate::error::{Error, ErrorKind, Result};
@@ -64,12 +63,7 @@ impl Output {
     /// If `path` is `input` itself, a directory, not writable, or a block device without [`Placement::Overwrite`], and
     /// if a system call fails.
     pub fn create(path: impl AsRef<Path>, placement: Placement, input: Option<&File>) -> Result<Self> {
-        let path = path.as_ref();
-        match path.file_name() {
-            Some(_) => Self::create_in(Place::of(path)?, placement, input),
-            None if stat(path)?.is_some() => Err(directory(path)),
-            None => Err(Error::new(ErrorKind::Invalid, "write", path, "the path has no file name")),
-        }
+        Self::create_in(Place::of(path.as_ref())?, placement, input)
     }
 
     /// As [`create`](Self::create), for a name in a held directory.
@@ -393,10 +387,6 @@ fn open(place: &Place, flags: OpenFlags) -> Result<File> {
     let path = place.path();
     let directory = place.directory.fd().map_err(|error| Error::io("open", &path, error))?;
     File::open_at(&directory, &place.name, &path, flags)
-}
-
-fn directory(path: &Path) -> Error {
-    Error::new(ErrorKind::Unsupported, "write", path, "it is a directory").advise("name a file in it")
 }
 
 #[cfg(test)]

@@ -69,15 +69,14 @@ pub(super) fn extend<'a>(output: &'a Output, len: u64, strategy: &Strategy) -> R
     }
     let file = output.file();
     if output.overwrites() {
-        // A mapping cannot extend its file.
-        if !strategy.write.capabilities.mapped {
-            return Ok(none);
-        }
         let before = file.stamp()?.len;
         if before >= len {
             return Ok(none);
         }
-        file.set_len(len)?;
+        // A mapping cannot extend its file.
+        if strategy.write.capabilities.mapped {
+            file.set_len(len)?;
+        }
         return Ok(Extension { before: Some((file, before)) });
     }
     match strategy.allocation {
@@ -92,7 +91,7 @@ pub(super) fn extend<'a>(output: &'a Output, len: u64, strategy: &Strategy) -> R
     Ok(none)
 }
 
-/// An existing file that was extended with zeros. Unless it is kept, it gets its old length back.
+/// An existing file that is extended. Unless the extension is kept, the file gets its old length back.
 pub(super) struct Extension<'a> {
     before: Option<(&'a File, u64)>,
 }
@@ -107,7 +106,9 @@ impl Drop for Extension<'_> {
     fn drop(&mut self) {
         if let Some((file, len)) = self.before {
             // The caller reports the error that ended the run.
-            let _ = file.set_len(len);
+            if file.stamp().is_ok_and(|stamp| stamp.len > len) {
+                let _ = file.set_len(len);
+            }
         }
     }
 }

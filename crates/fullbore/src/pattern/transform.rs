@@ -67,13 +67,19 @@ pub fn transform<'c>(
     };
     let most = if one { 1 } else { usize::MAX };
     let stats = Run { most, ..Run::new(transfer, &scope, choice) }.finish()?;
-    if !in_place {
-        checked.is_unchanged()?;
-    }
     checked.was_whole(&stats)?;
     taken_by_device(&output, strategy)?;
     extension.keep();
-    output.commit_len(stats.bytes, durability)?;
+    if in_place {
+        // Bytes that another process appended meanwhile stay, untransformed.
+        if output.file().stamp()?.len != checked.before.len {
+            return Err(Error::changed(input.path(), "extended while being transformed"));
+        }
+        output.commit(durability)?;
+    } else {
+        checked.is_unchanged()?;
+        output.commit_len(stats.bytes, durability)?;
+    }
     Ok(stats)
 }
 

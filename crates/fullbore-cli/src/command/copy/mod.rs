@@ -7,9 +7,9 @@ mod options;
 
 use std::io::IsTerminal;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
+use fullbore::lock::Mutex;
 use fullbore::pattern::{self, CopyEvent, CopyOptions, CopyStats, Follow};
 use fullbore::{size, sys};
 use fullbore_cli::exit::Exit;
@@ -68,13 +68,16 @@ impl Copy {
         if following || !asks {
             run.follow("copy", len);
         }
-        let unheard = AtomicBool::new(false);
+        let unheard = Mutex::new(None);
         let print = |line: &[u8]| {
             // A prompt follows the lines printed before it.
             let printed =
                 run.output.print(line).and_then(|()| if asks { run.output.flush() } else { Ok(()) });
-            if printed.is_err() && !unheard.swap(true, Ordering::Relaxed) {
-                run.progress.cancel();
+            if let Err(exit) = printed {
+                if matches!(exit, Exit::BrokenPipe) {
+                    run.progress.cancel();
+                }
+                unheard.lock().get_or_insert(exit);
             }
         };
         let report = |event: CopyEvent| match event {
@@ -100,10 +103,14 @@ impl Copy {
         };
         let stats = run.job.clone().durability(durability).copy_with(&pairs, &options, &report);
         run.clear_progress();
-        if unheard.into_inner() {
-            return Err(Exit::BrokenPipe);
+        match unheard.into_inner() {
+            Some(exit @ Exit::BrokenPipe) => return Err(exit),
+            Some(exit) => {
+                stats?;
+                return Err(exit);
+            }
+            None => run.output.flush()?,
         }
-        run.output.flush()?;
         let stats = stats?;
         run.summarize(&format!("copied: {}", summary(&stats)));
         let summary = run.end(stats.bytes());

@@ -13,6 +13,7 @@ use fullbore::pattern::{Executor, OrderedSender, Worker};
 use fullbore::sys::{self, AsHandle, Status};
 use fullbore_cli::common_args::CliRun;
 use fullbore_cli::exit::message;
+use fullbore_cli::for_each::{STANDARD_INPUT, seek_standard_input};
 use fullbore_grep::{PartOutcome, Query, ReadMode, SearchResult, SourceInfo, WholeSearcher};
 
 use super::command::Filter;
@@ -222,6 +223,7 @@ impl Search<'_> {
     }
 
     fn standard_input(&self, path: &Path, here: &mut SearchWorker<'_, '_, '_>) -> Result<(), SearchError> {
+        let _turn = STANDARD_INPUT.lock();
         let file = File::stdin()?;
         let mut first = vec![0; SourceInfo::BYTES];
         let read_mode = match file.seekable_len()? {
@@ -241,7 +243,11 @@ impl Search<'_> {
             }
         };
         let opening = self.query.source_info(read_mode, true, &first);
-        self.large(path, true, read_mode, opening, (&file, None), here)
+        self.large(path, true, read_mode, opening, (&file, None), here)?;
+        if let Some(len) = file.seekable_len()? {
+            seek_standard_input(len);
+        }
+        Ok(())
     }
 
     /// Searches a file in parts or as a whole. The second of the two handles reads it as a whole; `None`: standard

@@ -27,8 +27,14 @@ impl Passes {
         executor: &Executor<'_>,
         worker: &mut Worker,
     ) -> Result<(u64, Vec<Vec<u8>>)> {
+        let turn = (name == Path::new("-")).then(|| for_each::STANDARD_INPUT.lock());
         let file = for_each::open(name, worker)?;
-        self.of(hashes, &file, executor, worker).map_err(|error| match file.kind() {
+        let seekable = turn.is_some() && file.seekable_len().is_ok_and(|len| len.is_some());
+        let found = self.of(hashes, &file, executor, worker);
+        if let (true, Ok((len, _))) = (seekable, &found) {
+            for_each::seek_standard_input(*len);
+        }
+        found.map_err(|error| match file.kind() {
             // The peers report the system's error for reading a directory. A check beforehand would cost every file a
             // system call.
             FileKind::Directory => Error::io("read", name, Code::IS_DIRECTORY.into()),

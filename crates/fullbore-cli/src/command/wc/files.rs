@@ -9,9 +9,10 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, FileKind};
 use fullbore::lock::{Condvar, Mutex};
 use fullbore::operation::{Count, CountState, Encoding, Fold};
-use fullbore::sys::{self, AsHandle, OsStrExt, OsStringExt, SeekFrom};
+use fullbore::sys::{self, AsHandle, OsStrExt, OsStringExt};
 
 use fullbore_cli::exit::{Exit, program, reason, system_reason};
+use fullbore_cli::for_each::seek_standard_input;
 
 pub(super) enum Input {
     File(PathBuf),
@@ -229,10 +230,11 @@ fn start(standard: bool) -> u64 {
     if standard { sys::position(sys::stdin()).unwrap_or(0) } else { 0 }
 }
 
-/// Counts a file from its current offset to its end, ignoring its reported length.
+/// Counts a file from its current offset to its end, which may be before its reported length.
 pub(super) fn read_to_the_end(file: &File, count: &Count, standard: bool) -> fullbore::Result<CountState> {
     let mut buffer = vec![0; UNRELIABLE_SIZE as usize];
     let (mut state, mut at) = (count.identity(), start(standard));
+    let before = file.starting_stamp()?;
     loop {
         match file.read_at(&mut buffer, at)? {
             0 => break,
@@ -241,6 +243,13 @@ pub(super) fn read_to_the_end(file: &File, count: &Count, standard: bool) -> ful
                 at += read as u64;
             }
         }
+        // The kernel reports no length for longer files that it generates.
+        if before.len > 0 && at > before.len {
+            return Err(Error::changed(file.path(), "extended while being read"));
+        }
+    }
+    if before.len > 0 && at == before.len {
+        file.check_unchanged(&before)?;
     }
     if standard {
         seek_standard_input(at);
@@ -274,10 +283,4 @@ pub(super) fn length(file: &File, standard: bool) -> fullbore::Result<Option<u64
         seek_standard_input(end);
     }
     Ok(Some(end - start))
-}
-
-/// Sets the offset of standard input as reading would.
-pub(super) fn seek_standard_input(offset: u64) {
-    // A stream that cannot seek was read in order.
-    let _ = sys::seek(sys::stdin(), SeekFrom::Start(offset));
 }

@@ -12,7 +12,7 @@ use fullbore::operation::{Count, Counts, Encoding};
 use fullbore::pattern::{Executor, Worker};
 use fullbore_cli::common_args::{CliRun, CommonArgs};
 use fullbore_cli::exit::Exit;
-use fullbore_cli::for_each::{expanded, in_order, is_stream};
+use fullbore_cli::for_each::{expanded, in_order, is_stream, seek_standard_input};
 use fullbore_cli::values::names;
 
 use crate::environment;
@@ -232,7 +232,7 @@ impl WcContext<'_> {
         let seekable = standard && file.seekable_len()?.is_some();
         let (stats, state) = executor.fold(&self.count, file, worker)?;
         if seekable {
-            files::seek_standard_input(stats.bytes);
+            seek_standard_input(stats.bytes);
         }
         Ok(self.count.counts(&state))
     }

@@ -7,7 +7,7 @@ use rustix::fs::{Access, FileType, Gid, Stat, Timespec, Timestamps, Uid};
 use super::code::calls;
 use super::names::AtFlags;
 use super::open::{PathArg, permissions};
-use crate::sys::code::Result;
+use crate::sys::code::{Code, Result};
 use crate::sys::types::{FileKind, Status};
 
 impl From<FileType> for FileKind {
@@ -106,7 +106,26 @@ pub fn set_times_at(directory: impl AsFd, name: impl PathArg, of: &Status) -> Re
     Ok(rustix::fs::utimensat(directory, name, &times(of), AtFlags::NOFOLLOW.to_system())?)
 }
 
+/// Gives a file that replaces another its access control list, or none. There are calls for mode and owner.
+#[cfg(target_os = "linux")]
+pub fn inherit(directory: impl AsFd, name: impl AsRef<std::ffi::OsStr>, file: impl AsFd) -> Result<()> {
+    const LIST: &str = "system.posix_acl_access";
+    let old = super::open::path_in(&directory, name.as_ref());
+    // Five hundred entries.
+    let mut list = [0; 4096];
+    match attribute_of_name(old.as_path(), LIST, &mut list) {
+        Ok(len) => set_attribute(file, LIST, &list[..len]),
+        Err(Code::OUT_OF_RANGE) => Err(Code::OUT_OF_RANGE),
+        // The directory's default list may have given it one.
+        Err(_) => {
+            let _ = remove_attribute(file, LIST);
+            Ok(())
+        }
+    }
+}
+
 /// A file that replaces another inherits mode and owner from it, for which there are calls, and nothing else.
+#[cfg(not(target_os = "linux"))]
 pub fn inherit(_: impl AsFd, _: impl PathArg, _: impl AsFd) -> Result<()> {
     Ok(())
 }
@@ -125,6 +144,9 @@ calls! {
     fn attribute_of(path: impl PathArg, name: impl PathArg, value: &mut [u8]) -> usize = rustix::fs::getxattr;
 
     fn attribute_of_name(path: impl PathArg, name: impl PathArg, value: &mut [u8]) -> usize = rustix::fs::lgetxattr;
+
+    /// Removes an extended attribute of an open file.
+    fn remove_attribute(file: impl AsFd, name: impl PathArg) -> () = rustix::fs::fremovexattr;
 }
 
 #[cfg(not(target_os = "freebsd"))]

@@ -119,7 +119,8 @@ fn target(directory: &impl AsHandle, name: &impl PathArg) -> Result<(isize, Vec<
 
 /// True for the name of a stream of a file, `file:stream`, which cannot be renamed as a file can.
 pub fn is_stream_name(name: &std::ffi::OsStr) -> bool {
-    name.as_encoded_bytes().contains(&b':')
+    // The path of a device may have a drive.
+    !std::path::Path::new(name).has_root() && name.as_encoded_bytes().contains(&b':')
 }
 
 fn to_name(directory: &impl AsHandle, name: &impl PathArg) -> Result<Handle> {

@@ -298,6 +298,11 @@ pub fn set_attribute(file: impl AsHandle, name: impl PathArg, value: &[u8]) -> R
     put(&file, OsStrExt::as_bytes(&*name.to_path()), value)
 }
 
+/// There are no attributes that a new file gets from its directory.
+pub fn remove_attribute(_: impl AsHandle, _: impl PathArg) -> Result<()> {
+    Err(Code::UNSUPPORTED)
+}
+
 pub fn set_attribute_of_name(path: impl PathArg, name: impl PathArg, value: &[u8]) -> Result<()> {
     set_attribute(of_name(&path, AtFlags::NOFOLLOW)?, name, value)
 }

@@ -6,9 +6,7 @@ use std::path::PathBuf;
 use super::options::Preserve;
 use fullbore_io::error::{Error, Result};
 use fullbore_io::file::{File, lawful, umask, usual_mode};
-use fullbore_io::sys::{
-    self, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags, OsStrExt, Status,
-};
+use fullbore_io::sys::{self, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags, OsStrExt, Status};
 
 /// The access control lists, which belong to the mode.
 const LISTS: [&[u8]; 3] = [b"system.posix_acl_access", b"system.posix_acl_default", b"system.ntfs_acl"];
@@ -218,14 +216,15 @@ fn extended(preserve: &Preserve, source: Place<'_>, target: Place<'_>, which: Wh
             first = one;
         }
     }
-    first
-}
-
-/// Gives a file that replaces another the access control list of the other as its mode.
-pub(super) fn inherit_list(directory: &Handle, name: &OsStr, target: impl AsHandle) {
-    let old = sys::path_in(directory, name);
-    if let Ok(list) = sys::read_grown((4096, 4096), |list| sys::attribute_of(&old, LISTS[0], list)) {
-        // If the list cannot be kept, the mode still applies, which allows no more.
-        let _ = sys::set_attribute(target, LISTS[0], &list);
+    if preserve.mode
+        && which == Which::Others
+        && let Place::Open(fd) = target
+    {
+        // The default list of the directory may have given the target lists that the source lacks.
+        let has = |list: &[u8]| names.split(|&byte| byte == 0).any(|name| name == list);
+        for list in LISTS[..2].iter().filter(|list| !has(list)) {
+            let _ = sys::remove_attribute(fd, *list);
+        }
     }
+    first
 }

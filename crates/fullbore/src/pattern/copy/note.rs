@@ -77,8 +77,9 @@ impl Note {
         Ok(filled)
     }
 
+    /// Replaces the content. A killed run leaves the old beginning, or the new content.
     pub(super) fn write(&self, bytes: &[u8]) -> Result<()> {
-        self.file.set_len(0)?;
+        self.file.set_len(bytes.len() as u64)?;
         self.file.write_all_at(bytes, 0)
     }
 

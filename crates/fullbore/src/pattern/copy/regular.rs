@@ -274,13 +274,8 @@ impl TreeCopy<'_> {
             other => other?,
         };
         let keeps = options.preserve.mode || options.preserve.owner;
-        let output = match matches!(found, Found::There) && output.inherits() {
-            true if keeps => output.inherit_metadata(false),
-            true => {
-                let within = directory.target()?;
-                attributes::inherit_list(&within, name, output.file());
-                output
-            }
+        let output = match matches!(found, Found::There) && output.inherits() && keeps {
+            true => output.inherit_metadata(false),
             false => output,
         };
         Content { input: &input, options, progress: self.progress, report: self.report, turn: &self.turn }
