@@ -66,22 +66,28 @@ pub fn transform<'c>(
         ..Transfer::untouched(&source, &sink, Order::Sequential, progress)
     };
     let most = if one { 1 } else { usize::MAX };
+    // Writes that bypass the page cache end with a whole block.
+    let pads = choice.adaptive.is_some() || strategy.write.capabilities.passes_cache(strategy.write_cache);
+    let longest = checked.before.len.next_multiple_of(if pads { LARGEST_BLOCK } else { 1 });
     let stats = Run { most, ..Run::new(transfer, &scope, choice) }.finish()?;
     checked.was_whole(&stats)?;
     taken_by_device(&output, strategy)?;
     extension.keep();
     if in_place {
         // Bytes that another process appended meanwhile stay, untransformed.
-        if output.file().stamp()?.len != checked.before.len {
+        if output.file().stamp()?.len > longest {
             return Err(Error::changed(input.path(), "extended while being transformed"));
         }
-        output.commit(durability)?;
+        output.commit_len(stats.bytes, durability)?;
     } else {
         checked.is_unchanged()?;
         output.commit_len(stats.bytes, durability)?;
     }
     Ok(stats)
 }
+
+/// The largest block of a direct write, in bytes.
+const LARGEST_BLOCK: u64 = 64 << 10;
 
 /// Makes sure that the device accepted every byte if the strategy bypasses the page cache. Some file systems put direct
 /// writes through the cache (holes, compression, checksums) and report a later failure of the device only here.
