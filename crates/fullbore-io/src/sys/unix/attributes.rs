@@ -7,7 +7,9 @@ use rustix::fs::{Access, FileType, Gid, Stat, Timespec, Timestamps, Uid};
 use super::code::calls;
 use super::names::AtFlags;
 use super::open::{PathArg, permissions};
-use crate::sys::code::{Code, Result};
+#[cfg(target_os = "linux")]
+use crate::sys::code::Code;
+use crate::sys::code::Result;
 use crate::sys::types::{FileKind, Status};
 
 impl From<FileType> for FileKind {
