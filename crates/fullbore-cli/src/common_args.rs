@@ -92,6 +92,13 @@ impl CommonArgs {
         self.workers = self.workers.or(workers.map(|workers| workers.min(256)));
     }
 
+    /// Takes one worker if standard input is named more than once: its readers take turns, in order.
+    pub fn share_standard_input(&mut self, operands: &[PathBuf]) {
+        if operands.iter().filter(|path| *path == Path::new("-")).count() > 1 {
+            self.workers = Some(1);
+        }
+    }
+
     /// Returns true if a flag sets the access method or its cache policy.
     pub fn sets_method(&self) -> bool {
         self.strategy != "auto" || self.cache.is_some()

@@ -51,11 +51,6 @@ pub fn seek_standard_input(offset: u64) {
     let _ = sys::seek(sys::stdin(), SeekFrom::Start(offset));
 }
 
-/// True if standard input is named more than once: its readers take turns, in order, so there is one worker.
-pub fn shares_standard_input(operands: &[PathBuf]) -> bool {
-    operands.iter().filter(|path| *path == Path::new("-")).count() > 1
-}
-
 /// True if `path` (`-` is standard input) is a pipe or terminal, whose writer may still be writing.
 pub fn is_stream(path: &Path) -> bool {
     let stat = if path == Path::new("-") { sys::status(sys::stdin()) } else { sys::stat(path) };

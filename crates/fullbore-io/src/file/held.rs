@@ -185,9 +185,7 @@ impl HeldDir {
     /// Closes the descriptor of a directory opened in another, until it is needed: some systems rename no directory while one below
     /// it is open.
     pub fn release(&self) {
-        if self.0.parent.is_some() && self.0.state.lock().fd.take().is_some() {
-            OPEN.fetch_sub(1, Ordering::Relaxed);
-        }
+        self.0.release();
     }
 
     /// The path as given, with the names below it, for messages.
@@ -210,6 +208,13 @@ impl HeldDir {
 }
 
 impl Held {
+    /// Closes the descriptor, if it can be reopened; true if there was one.
+    fn release(&self) -> bool {
+        let open = self.parent.is_some() && self.state.lock().fd.take().is_some();
+        OPEN.fetch_sub(usize::from(open), Ordering::Relaxed);
+        open
+    }
+
     fn verify(&self, fd: &Handle) -> sys::Result<()> {
         let stat = sys::status(fd)?;
         if stat.identity() == self.identity { Ok(()) } else { Err(Code::STALE) }
@@ -218,9 +223,7 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        if self.parent.is_some() && self.state.lock().fd.is_some() {
-            OPEN.fetch_sub(1, Ordering::Relaxed);
-        }
+        self.release();
     }
 }
 
@@ -258,10 +261,7 @@ fn note(held: &Arc<Held>) {
             oldest.push_back(Arc::downgrade(held));
             break;
         }
-        if old.state.lock().fd.take().is_some() {
-            OPEN.fetch_sub(1, Ordering::Relaxed);
-            over -= 1;
-        }
+        over -= usize::from(old.release());
         back.push(old);
     }
     if oldest.len() > 4 * *MOST {
@@ -279,13 +279,6 @@ mod tests {
 
     use super::*;
 
-    /// Releases the descriptor; true if there was one.
-    fn closed(held: &HeldDir) -> bool {
-        let open = held.0.state.lock().fd.is_some();
-        held.release();
-        open
-    }
-
     #[test]
     fn only_the_same_directory_is_reopened() {
         let room = tempfile::tempdir().unwrap();
@@ -297,9 +290,9 @@ mod tests {
         let c = b.child("c", false).unwrap();
         assert_eq!(c.path(), room.path().join("a/b/c"));
         for held in [&a, &b, &c] {
-            assert!(closed(held));
+            assert!(held.0.release());
         }
-        assert!(c.fd().is_ok() && !closed(&b) && closed(&c));
+        assert!(c.fd().is_ok() && !b.0.release() && c.0.release());
         // Neither another directory nor a link to the same one is accepted.
         fs::rename(room.path().join("a/b"), room.path().join("moved")).unwrap();
         assert_eq!(c.fd().unwrap_err().raw_os_error(), Some(Code::NOT_FOUND.number()));
@@ -323,7 +316,7 @@ mod tests {
         let top = HeldDir::open(room.path()).unwrap();
         assert!(top.child("link", false).is_err());
         let link = top.child("link", true).unwrap();
-        assert!(closed(&link) && link.fd().is_ok());
+        assert!(link.0.release() && link.fd().is_ok());
         assert!(HeldDir::of(room.path().join("real/..")).is_err(), "it does not end in a name");
     }
 

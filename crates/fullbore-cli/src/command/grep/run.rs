@@ -23,7 +23,7 @@ use super::print::{Printer, Separators};
 use super::settings::settings;
 use super::walk::walk;
 use crate::exit::{Exit, program};
-use fullbore_cli::for_each::{expanded, shares_standard_input};
+use fullbore_cli::for_each::expanded;
 
 /// Print lines that match a pattern, as rg does; large files are searched by all workers
 #[derive(Debug, Args)]
@@ -78,11 +78,8 @@ impl Grep {
         if args.listing == Some(Listing::Files) {
             return list_files(&args, &settings, &search_paths);
         }
-        common.prefer_workers(if shares_standard_input(&search_paths.paths) {
-            Some(1)
-        } else {
-            args.threads
-        });
+        common.prefer_workers(args.threads);
+        common.share_standard_input(&search_paths.paths);
         let query = Query::new(settings).map_err(Exit::Failure)?;
         if !query.possible() {
             return Err(Exit::Reported(1));

@@ -13,7 +13,7 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::operation::hash::{Hash, hex};
 use fullbore::pattern::{Executor, Worker};
 use fullbore_cli::common_args::CliRun;
-use fullbore_cli::for_each::{in_order, shares_standard_input, unless_cancelled};
+use fullbore_cli::for_each::{in_order, unless_cancelled};
 
 pub(crate) use self::flags::Sum;
 use self::flags::is_cksum;
@@ -72,9 +72,7 @@ impl Sum {
                 "--raw: several sums cannot be separated: name one file and one algorithm",
             ));
         }
-        if shares_standard_input(&files) {
-            self.common.prefer_workers(Some(1));
-        }
+        self.common.share_standard_input(&files);
         let run = self.common.begin()?;
         let mut printer = Printer {
             hashes: &hashes,

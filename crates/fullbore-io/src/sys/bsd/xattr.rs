@@ -82,10 +82,6 @@ fn read(call: OfPath<*mut c_void>, path: &CStr, name: &CStr, value: &mut [u8]) -
     whole(|data, len| unsafe { call(path.as_ptr(), SPACE, name.as_ptr(), data, len) }, value)
 }
 
-pub fn attribute_of(path: impl PathArg, name: impl PathArg, value: &mut [u8]) -> Result<usize> {
-    read(libc::extattr_get_file, &path.into_c_str()?, &own_name(name)?, value)
-}
-
 pub fn attribute_of_name(path: impl PathArg, name: impl PathArg, value: &mut [u8]) -> Result<usize> {
     read(libc::extattr_get_link, &path.into_c_str()?, &own_name(name)?, value)
 }

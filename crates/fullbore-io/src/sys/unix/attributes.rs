@@ -143,8 +143,6 @@ calls! {
     /// Reads an extended attribute of an open file; returns its length.
     fn attribute(file: impl AsFd, name: impl PathArg, value: &mut [u8]) -> usize = rustix::fs::fgetxattr;
 
-    fn attribute_of(path: impl PathArg, name: impl PathArg, value: &mut [u8]) -> usize = rustix::fs::getxattr;
-
     fn attribute_of_name(path: impl PathArg, name: impl PathArg, value: &mut [u8]) -> usize = rustix::fs::lgetxattr;
 
     /// Removes an extended attribute of an open file.

@@ -2,7 +2,9 @@
 
 mod code;
 mod console;
+mod descriptor;
 mod device;
+mod directory;
 mod extents;
 mod files;
 mod handle;
@@ -23,6 +25,7 @@ mod volume;
 mod xattr;
 
 pub use console::{on_console_event, restore_console, terminal_columns, use_utf8_console};
+pub use directory::{Directory, Entry};
 pub(crate) use extents::each_extent;
 pub use files::*;
 pub use handle::*;

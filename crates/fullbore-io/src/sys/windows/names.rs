@@ -1,20 +1,17 @@
 //! Names in directories.
 
-use std::ffi::{CStr, CString, OsString};
-use std::os::windows::ffi::OsStringExt as _;
+use std::ffi::CString;
 use std::os::windows::io::AsRawHandle;
 use std::time::{Duration, Instant};
 
 use windows_sys::Wdk::Storage::FileSystem as nt;
-use windows_sys::Win32::Foundation::ERROR_NO_MORE_FILES;
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::Ioctl::{FSCTL_GET_REPARSE_POINT, FSCTL_SET_REPARSE_POINT};
 use windows_sys::Win32::System::SystemServices::IO_REPARSE_TAG_MOUNT_POINT;
 
-use super::code::check;
-use super::handle::{AsHandle, AtFlags, CURRENT_DIRECTORY, Handle, OpenFlags, raw};
+use super::handle::{AsHandle, AtFlags, CURRENT_DIRECTORY, Handle, raw};
 use super::information::{answer, attribute_bits, control, set, set_name, u32_at};
-use super::open::{create, existing, is_link, named, open_at, reopen, try_clone};
+use super::open::{create, existing, is_link, named};
 use super::path::{OsStringExt, PathArg, native, path_in, units, wide};
 use super::status::change_attributes;
 use crate::sys::code::{Code, Result, unsupported};
@@ -128,6 +125,7 @@ fn to_name(directory: &impl AsHandle, name: &impl PathArg) -> Result<Handle> {
     existing(directory, name, access, nt::FILE_OPEN_REPARSE_POINT)
 }
 
+/// Renames; waits while scanners have the file open, or a file in the directory.
 fn renamed(
     from: &impl AsHandle,
     old: &impl PathArg,
@@ -135,18 +133,21 @@ fn renamed(
     new: &impl PathArg,
     replace: bool,
 ) -> Result<()> {
-    let directory = existing(from, old, fs::FILE_READ_ATTRIBUTES, nt::FILE_DIRECTORY_FILE).is_ok();
-    let patience = if directory { DIRECTORY_PATIENCE } else { FILE_PATIENCE };
-    patiently(patience, || renamed_once(from, old, to, new, (replace, directory)))
+    let once = || renamed_once(from, old, to, new, replace);
+    match patiently(FILE_PATIENCE, once) {
+        Err(Code::HELD) if existing(from, old, fs::FILE_READ_ATTRIBUTES, nt::FILE_DIRECTORY_FILE).is_ok() => {
+            patiently(DIRECTORY_PATIENCE, once)
+        }
+        outcome => outcome,
+    }
 }
 
-/// Renames once. A `directory` is not renamed while any file in it is open, which the system reports as a missing right.
 fn renamed_once(
     from: &impl AsHandle,
     old: &impl PathArg,
     to: &impl AsHandle,
     new: &impl PathArg,
-    (replace, directory): (bool, bool),
+    replace: bool,
 ) -> Result<()> {
     const REPLACE_IF_EXISTS: u32 = 1;
     const POSIX_SEMANTICS: u32 = 2;
@@ -164,9 +165,14 @@ fn renamed_once(
         }
         outcome => outcome,
     };
+    // The system reports a missing right, also for a directory in which any file is open.
+    let is_directory = || attribute_bits(&file).is_ok_and(|bits| bits & fs::FILE_ATTRIBUTE_DIRECTORY != 0);
     match renamed {
-        Err(Code::ACCESS_DENIED) if directory && permits_names(to, new) => Err(Code::HELD),
-        Err(Code::ACCESS_DENIED) if replace && is_held(to, new) => Err(Code::HELD),
+        Err(Code::ACCESS_DENIED)
+            if is_directory() && permits_names(to, new) || replace && is_held(to, new) =>
+        {
+            Err(Code::HELD)
+        }
         outcome => outcome,
     }
 }
@@ -301,136 +307,11 @@ unsupported! {
     fn make_special(impl AsHandle, impl PathArg, FileKind, u32, u64) -> ();
 }
 
-#[derive(Debug)]
-pub struct Directory {
-    file: Handle,
-    /// Entries as the system writes them, aligned for their structure.
-    memory: Vec<u64>,
-    /// The place of the next entry in `memory`, in bytes, if it has one.
-    next: Option<usize>,
-    started: bool,
-    /// True after the last entry, and after an error, which would return for ever.
-    ended: bool,
-}
-
-#[derive(Debug)]
-pub struct Entry {
-    name: CString,
-    kind: FileKind,
-}
-
-impl Directory {
-    pub fn new(file: Handle) -> Result<Self> {
-        Ok(Self { file, memory: vec![0; 8192], next: None, started: false, ended: false })
-    }
-
-    pub fn read_from(file: impl AsHandle) -> Result<Self> {
-        let flags = OpenFlags::READ | OpenFlags::DIRECTORY;
-        Self::new(match raw(&file) == raw(&CURRENT_DIRECTORY) {
-            true => open_at(CURRENT_DIRECTORY, ".", flags, 0o666)?,
-            false => reopen(&file, flags)?,
-        })
-    }
-
-    pub fn handle(&self) -> Result<Handle> {
-        try_clone(&self.file)
-    }
-
-    /// Reads the next entries; false at the end.
-    fn fill(&mut self) -> Result<bool> {
-        let class = match self.started {
-            true => fs::FileFullDirectoryInfo,
-            false => fs::FileFullDirectoryRestartInfo,
-        };
-        self.started = true;
-        let bytes = size_of_val(self.memory.as_slice()) as u32;
-        // SAFETY: the call writes at most the given number of bytes.
-        let result = check(unsafe {
-            fs::GetFileInformationByHandleEx(
-                raw(&self.file) as _,
-                class,
-                self.memory.as_mut_ptr().cast(),
-                bytes,
-            )
-        });
-        match result {
-            Ok(()) => {
-                self.next = Some(0);
-                Ok(true)
-            }
-            Err(error) if error.number() as u32 == ERROR_NO_MORE_FILES => Ok(false),
-            // An empty directory, in some file systems.
-            Err(Code::NOT_FOUND) => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-
-    fn entry(&mut self, at: usize) -> Entry {
-        // SAFETY: the system wrote an entry here, aligned to eight bytes, and its name behind it.
-        let (head, name) = unsafe {
-            let entry = self.memory.as_ptr().byte_add(at).cast::<fs::FILE_FULL_DIR_INFO>();
-            let name = (&raw const (*entry).FileName).cast::<u16>();
-            (*entry, std::slice::from_raw_parts(name, (*entry).FileNameLength as usize / 2))
-        };
-        self.next = (head.NextEntryOffset != 0).then(|| at + head.NextEntryOffset as usize);
-        let attributes = head.FileAttributes;
-        let kind = match () {
-            // Links, and what file systems store elsewhere: only the file itself shows its kind.
-            () if attributes & fs::FILE_ATTRIBUTE_REPARSE_POINT != 0 => FileKind::Other,
-            () if attributes & fs::FILE_ATTRIBUTE_DIRECTORY != 0 => FileKind::Directory,
-            () => FileKind::Regular,
-        };
-        let name = OsStringExt::into_vec(OsString::from_wide(name));
-        Entry { name: CString::new(name).unwrap_or_default(), kind }
-    }
-}
-
-impl Iterator for Directory {
-    type Item = Result<Entry>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let filled = match self.next {
-            _ if self.ended => return None,
-            Some(at) => return Some(Ok(self.entry(at))),
-            None => self.fill(),
-        };
-        self.ended = filled != Ok(true);
-        match filled {
-            Ok(true) => Some(Ok(self.entry(0))),
-            Ok(false) => None,
-            Err(error) => Some(Err(error)),
-        }
-    }
-}
-
-impl Entry {
-    pub fn file_name(&self) -> &CStr {
-        &self.name
-    }
-
-    pub fn kind(&self) -> FileKind {
-        self.kind
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::windows::fs::OpenOptionsExt as _;
 
     use super::*;
-
-    #[test]
-    fn entries_end_with_the_first_error() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("file");
-        std::fs::write(&path, "").unwrap();
-        // A file without entries in the place of a directory.
-        let file = super::super::open::open(&path, OpenFlags::READ, 0).unwrap();
-        let entries: Vec<_> = Directory::new(file).unwrap().take(9).collect();
-        assert!(matches!(entries[..], [Err(_)]), "{entries:?}");
-        let whole = Directory::read_from(CURRENT_DIRECTORY).unwrap();
-        assert!(whole.take(1 << 20).all(|entry| entry.is_ok()));
-    }
 
     /// Makes a directory a junction to another; false if the file system has none.
     fn joined(junction: &std::path::Path, target: &std::path::Path) -> bool {
@@ -505,7 +386,10 @@ mod tests {
         std::fs::write(new, "new").unwrap();
         let at = CURRENT_DIRECTORY;
         let held = std::fs::OpenOptions::new().read(true).share_mode(0).open(path).unwrap();
-        assert_eq!(super::super::open::open(path, OpenFlags::READ, 0).unwrap_err(), Code::HELD);
+        assert_eq!(
+            super::super::open::open(path, super::super::handle::OpenFlags::READ, 0).unwrap_err(),
+            Code::HELD
+        );
         assert_eq!(rename(at, new, at, path), Err(Code::HELD));
         assert_eq!(remove(at, path, AtFlags::empty()), Err(Code::HELD));
         drop(held);

@@ -1,0 +1,104 @@
+//! Security descriptors: owner, group and access list.
+
+use windows_sys::Win32::Foundation as w;
+use windows_sys::Win32::Security as security;
+use windows_sys::Win32::Storage::FileSystem as fs;
+
+use super::code::check;
+use super::handle::{AsHandle, raw};
+use super::information::u32_at;
+use super::open::existing;
+use crate::sys::code::{Code, Result};
+
+/// The parts of a security descriptor that are read.
+const PARTS: u32 = security::OWNER_SECURITY_INFORMATION
+    | security::GROUP_SECURITY_INFORMATION
+    | security::DACL_SECURITY_INFORMATION;
+
+/// The security descriptor, in the form without addresses.
+pub(super) fn descriptor(file: &impl AsHandle) -> Result<Vec<u8>> {
+    let mut memory = vec![0u8; 1 << 10];
+    loop {
+        let mut needed = 0;
+        // SAFETY: the call writes at most the given number of bytes, and the number that it needs.
+        let found = check(unsafe {
+            let start = memory.as_mut_ptr().cast();
+            security::GetKernelObjectSecurity(
+                raw(file) as _,
+                PARTS,
+                start,
+                memory.len() as u32,
+                &raw mut needed,
+            )
+        });
+        match found {
+            Ok(()) => {
+                memory.truncate(needed as usize);
+                return Ok(memory);
+            }
+            Err(error)
+                if error.number() as u32 == w::ERROR_INSUFFICIENT_BUFFER
+                    && needed as usize > memory.len() =>
+            {
+                memory.resize(needed as usize, 0);
+            }
+            Err(error) if error.is_absent() => return Err(Code::UNSUPPORTED),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// True if the parts of a descriptor are within it: the system does not return its length.
+fn is_whole(value: &[u8]) -> bool {
+    let number = |at: usize| u32_at(value, at).map(|number| number as usize);
+    // A SID has its number of parts in the second byte, an access list its length in the third and fourth.
+    let sid =
+        |at: usize| value.get(at + 1).is_some_and(|&parts| at + 8 + 4 * usize::from(parts) <= value.len());
+    let list = |at: usize| number(at).is_some_and(|head| at + (head >> 16) <= value.len());
+    let part =
+        |place: usize, fits: &dyn Fn(usize) -> bool| number(place).is_some_and(|at| at == 0 || fits(at));
+    part(4, &sid) && part(8, &sid) && part(12, &list) && part(16, &list)
+}
+
+/// Sets the access list, and owner and group where that is permitted.
+pub(super) fn set_descriptor(file: &impl AsHandle, value: &[u8]) -> Result<()> {
+    let [_, _, low, high, ..] = *value else { return Err(Code::INVALID) };
+    if !is_whole(value) {
+        return Err(Code::INVALID);
+    }
+    let mut control = u16::from_le_bytes([low, high]);
+    let protected = control & security::SE_DACL_PROTECTED != 0;
+    if control & security::SE_DACL_AUTO_INHERITED != 0 {
+        // Without this request, the system clears the flag.
+        control |= security::SE_DACL_AUTO_INHERIT_REQ;
+    }
+    let list = security::DACL_SECURITY_INFORMATION
+        | if protected {
+            security::PROTECTED_DACL_SECURITY_INFORMATION
+        } else {
+            security::UNPROTECTED_DACL_SECURITY_INFORMATION
+        };
+    // The system reads numbers of the descriptor, which must be aligned.
+    let mut memory = vec![0u64; value.len().div_ceil(8)];
+    let start: *mut u8 = memory.as_mut_ptr().cast();
+    // SAFETY: the memory is as long as the value, which begins with two bytes and the control flags.
+    unsafe {
+        start.copy_from_nonoverlapping(value.as_ptr(), value.len());
+        start.add(2).copy_from_nonoverlapping(control.to_le_bytes().as_ptr(), 2);
+    }
+    // SAFETY: the memory lives through the call, which checks what it reads.
+    if unsafe { security::IsValidSecurityDescriptor(start.cast()) } == 0 {
+        return Err(Code::INVALID);
+    }
+    let set = |rights: u32, parts: u32| {
+        let file = existing(file, &"", rights, 0)?;
+        // SAFETY: the descriptor is valid and lives through the call.
+        check(unsafe { security::SetKernelObjectSecurity(raw(&file) as _, parts, start.cast()) })
+    };
+    let owner = security::OWNER_SECURITY_INFORMATION | security::GROUP_SECURITY_INFORMATION;
+    match set(fs::WRITE_DAC | fs::WRITE_OWNER, list | owner) {
+        Ok(()) => Ok(()),
+        // Only administrators may give files away.
+        Err(_) => set(fs::WRITE_DAC, list),
+    }
+}
