@@ -60,8 +60,8 @@ pub(crate) fn cell(document: &Document, is: impl Fn(&Cell) -> bool) -> &Cell {
     cell
 }
 
-/// Attempts per laboratory before it counts as measured wrongly: the machine may have other work, which the limits do
-/// not cover.
+/// Attempts per laboratory before it counts as measured wrongly, each with more time: the machine may have other work,
+/// which the limits do not cover.
 const ATTEMPTS: u32 = 3;
 
 /// Measures all laboratories at once, since they mostly wait, and repeats those measured wrongly. A setting has a name, a
@@ -86,9 +86,10 @@ pub(crate) fn prove<S, L: Laboratory>(
         }
     }
     for attempt in 1..=ATTEMPTS {
+        let seconds = task.seconds * u64::from(attempt);
         let start = |(setting, lab): &(&S, L)| {
             lab.lift();
-            lab.meter().start(task, &experiments(setting))
+            lab.meter().start(MeterOptions { seconds, ..task }, &experiments(setting))
         };
         let children: Vec<Child> = labs.iter().map(start).collect();
         let documents: Vec<Document> =
@@ -103,6 +104,9 @@ pub(crate) fn prove<S, L: Laboratory>(
             }
             if !judging.wrong.is_empty() {
                 println!("attempt {attempt}: {:#?}", judging.wrong);
+                for cell in document.cells.iter().filter(|cell| cell.summary.is_none()) {
+                    println!("{}: no result: {:?}, {} samples", cell.id, cell.skipped, cell.samples.len());
+                }
                 wrong.push((setting, lab));
             }
         }
