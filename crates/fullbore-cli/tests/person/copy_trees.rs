@@ -91,6 +91,29 @@ fn files_of_the_system_and_pipes_are_read_to_their_end() {
     assert!(dir.run("copy target /dev/stdout").succeeds().stdout == data);
 }
 
+/// A program that serves files, such as Samba, holds a lease while its client caches one (fcntl(2)).
+#[test]
+fn a_leased_file_is_copied_once_its_lease_is_released() {
+    let holds = "import fcntl, os, signal, sys
+fd = os.open(sys.argv[1], os.O_RDWR)
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGIO])
+fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+print('held', flush=True)
+signal.sigwait([signal.SIGIO])";
+    let Some(()) = or_skip("a lease", installed("python3")) else { return };
+    let dir = TestDir::new();
+    fs::create_dir(dir.at("source")).unwrap();
+    let leased = dir.file("source/leased", "content");
+    let mut holder =
+        Command::new("python3").args(["-c", holds]).arg(leased).stdout(Stdio::piped()).spawn().unwrap();
+    let mut held = holder.stdout.take().unwrap();
+    held.read_exact(&mut [0; 4]).unwrap();
+    dir.run("copy -r source target").succeeds();
+    assert_eq!(dir.read("target/leased"), b"content");
+    let ended = holder.wait().unwrap();
+    assert!(ended.success(), "{ended}");
+}
+
 #[test]
 fn existing_target_keeps_the_same_attributes_as_with_cp() {
     let dir = TestDir::new();

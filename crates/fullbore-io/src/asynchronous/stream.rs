@@ -39,6 +39,8 @@ const WRITES: usize = 8;
 pub struct AsyncStream {
     file: AsyncFile,
     position: u64,
+    /// True if bytes were appended since: the position is then the end of the file.
+    adrift: bool,
     buffer: Vec<u8>,
     /// Bytes read and not yet returned: `buffer[taken..]`.
     taken: usize,
@@ -63,6 +65,7 @@ impl AsyncStream {
         Self {
             file,
             position: 0,
+            adrift: false,
             buffer: Vec::new(),
             taken: 0,
             read: None,
@@ -72,9 +75,15 @@ impl AsyncStream {
         }
     }
 
-    /// Returns the offset of the next byte to read or write, in bytes from the start of the file.
+    /// Returns the offset of the next byte to read or write, in bytes from the start of the file. Appending moves it to the
+    /// end of the file.
     pub fn position(&self) -> u64 {
-        self.position
+        if self.adrift { self.end() } else { self.position }
+    }
+
+    /// Returns the end of the file, or the last known position if the system does not tell.
+    fn end(&self) -> u64 {
+        self.file.file().stamp().map_or(self.position, |stamp| stamp.len)
     }
 
     /// Returns the file. Bytes read ahead and writes in flight belong to the stream: flush first.
@@ -98,7 +107,12 @@ impl AsyncStream {
         while !self.writes.is_empty() {
             ready!(self.poll_first_write(context));
         }
-        let Some((error, position)) = self.failed.take() else { return Poll::Ready(Ok(())) };
+        let failed = self.failed.take();
+        if std::mem::take(&mut self.adrift) {
+            self.position = self.end();
+            return Poll::Ready(failed.map_or(Ok(()), |(error, _)| Err(error)));
+        }
+        let Some((error, position)) = failed else { return Poll::Ready(Ok(())) };
         // The ranges were reserved; only the bytes before the failure count.
         self.position = position;
         Poll::Ready(Err(error))
@@ -183,6 +197,7 @@ impl AsyncStream {
             return Poll::Ready(Ok(0));
         }
         let began = self.position;
+        self.adrift |= self.file.seekable() && self.file.file().appends();
         if self.file.seekable() {
             // Bytes that were read ahead may be overwritten now.
             self.read = None;

@@ -205,8 +205,16 @@ impl Judged<'_> {
         if error.kind() != io::ErrorKind::UnexpectedEof {
             return system(error);
         }
-        let Some(limit) = self.limit else { return system(Code::NO_SPACE.into()) };
         let now = self.file.stamp().ok();
+        let Some(limit) = self.limit else {
+            return match now.filter(|now| now.len < offset) {
+                Some(now) => {
+                    let what = "truncated while being written";
+                    Error::new(ErrorKind::Changed, doing, self.file.path(), what).at(now.len)
+                }
+                None => system(Code::NO_SPACE.into()),
+            };
+        };
         let len = now.map_or(0, |now| now.len);
         if len < limit {
             return shortened(self.file, len);

@@ -4,11 +4,13 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 
+use super::handle::refused;
 use super::held::HeldDir;
 use super::inner::File;
 use crate::error::{Error, Result};
 use crate::sys::{
-    self, AsHandle, FileKind, FileSystemKind, Handle, OpenFlags, OsStrExt, Status, Time, TransferFlags,
+    self, AsHandle, Code, FileKind, FileSystemKind, Handle, OpenFlags, OsStrExt, PathArg, Status, Time,
+    TransferFlags,
 };
 
 /// An opener of files for reading. A file in the same directory as the previous one is opened by its name there, so
@@ -60,12 +62,33 @@ impl HeldDir {
     pub fn open_file(&self, name: impl AsRef<OsStr>) -> Result<File> {
         let path = self.path().join(name.as_ref());
         let fail = |error| Error::io("open", &path, error);
-        let flags = OpenFlags::READ | OpenFlags::NOFOLLOW;
-        // The name may have been replaced by a pipe without a writer, whose open would block.
-        let file =
-            File::open_at(self.fd().map_err(fail)?, name.as_ref(), &path, flags | OpenFlags::NONBLOCK)?;
-        sys::set_status_flags(&file, OpenFlags::empty()).map_err(|error| fail(error.into()))?;
-        Ok(file)
+        let directory = self.fd().map_err(fail)?;
+        let flags = OpenFlags::READ | OpenFlags::NOCTTY | OpenFlags::NOFOLLOW;
+        let fd = open_regular(directory, name.as_ref(), flags).map_err(|error| refused(&path, error))?;
+        sys::set_status_flags(&fd, OpenFlags::empty()).map_err(|error| fail(error.into()))?;
+        Ok(File::opened(fd, &path, flags))
+    }
+}
+
+/// Opens a name in a directory that is known as a regular file. The name may have been replaced by a pipe without a writer,
+/// whose open would wait for one. The handle keeps the flag `NONBLOCK`; the caller checks its kind.
+pub fn open_regular(
+    directory: impl AsHandle,
+    name: impl PathArg + Copy,
+    flags: OpenFlags,
+) -> sys::Result<Handle> {
+    let directory = directory.as_handle();
+    match sys::open_at(directory, name, flags | OpenFlags::NONBLOCK, 0) {
+        // Another process holds a lease (fcntl(2)): this open waits until it is released, but only for a regular file.
+        Err(Code::WOULD_BLOCK) => {
+            let follow = flags & OpenFlags::NOFOLLOW;
+            let found = sys::open_at(directory, name, OpenFlags::PATH | follow, 0)?;
+            match sys::status(&found)?.kind() {
+                FileKind::Regular => sys::reopen(&found, flags & !OpenFlags::NOFOLLOW),
+                _ => Err(Code::WOULD_BLOCK),
+            }
+        }
+        other => other,
     }
 }
 

@@ -58,12 +58,8 @@ impl File {
         flags: OpenFlags,
     ) -> Result<Self> {
         let flags = flags | OpenFlags::NOCTTY;
-        match sys::open_at(directory, name, flags, 0) {
-            Ok(fd) => Ok(Self::opened(fd, path, flags)),
-            Err(Code::IS_DIRECTORY) => Err(self::directory(path)),
-            Err(Code::NO_SUCH_ADDRESS) => Err(absent(path)),
-            Err(error) => Err(Error::io("open", path, error.into())),
-        }
+        let fd = sys::open_at(directory, name, flags, 0).map_err(|error| refused(path, error))?;
+        Ok(Self::opened(fd, path, flags))
     }
 
     /// Creates a file, open for reading and writing; the name must not exist.
@@ -296,6 +292,15 @@ impl File {
 
     pub(crate) fn reopen_fd_with(&self, flags: OpenFlags) -> io::Result<Handle> {
         Ok(sys::reopen(self, flags | self.inner.status | OpenFlags::NOCTTY)?)
+    }
+}
+
+/// Returns the error of an `open` that failed.
+pub(super) fn refused(path: &Path, code: Code) -> Error {
+    match code {
+        Code::IS_DIRECTORY => directory(path),
+        Code::NO_SUCH_ADDRESS => absent(path),
+        code => Error::io("open", path, code.into()),
     }
 }
 

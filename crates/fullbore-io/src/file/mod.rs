@@ -41,7 +41,7 @@ pub use copy::{clones, share_all};
 #[doc(hidden)]
 pub use dir_opener::DirOpener;
 #[doc(hidden)]
-pub use dir_opener::SettledReader;
+pub use dir_opener::{SettledReader, open_regular};
 #[doc(hidden)]
 pub use held::{HeldDir, spare};
 pub(crate) use inner::CacheMode;

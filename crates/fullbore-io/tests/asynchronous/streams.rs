@@ -105,6 +105,26 @@ fn appended_and_piped_bytes_keep_their_order() {
     }
 }
 
+#[test]
+fn appending_moves_the_position_to_the_end() {
+    for driver in drivers(4) {
+        let (_dir, path) = scratch(b"0123456789");
+        let log = std::fs::File::options().read(true).append(true).open(&path).unwrap();
+        let mut stream = stream(File::try_from(log).unwrap(), &driver);
+        block_on(async {
+            let mut bytes = [0; 4];
+            stream.read_exact(&mut bytes).await.unwrap();
+            assert_eq!(&bytes, b"0123");
+            stream.write_all(b"abc").await.unwrap();
+            stream.flush().await.unwrap();
+            assert_eq!(stream.position(), 13, "{:?}", driver.backend());
+            let end = futures_lite::AsyncSeekExt::seek(&mut stream, SeekFrom::Current(-3)).await.unwrap();
+            stream.read_exact(&mut bytes[..3]).await.unwrap();
+            assert_eq!((end, &bytes[..3]), (10, &b"abc"[..]));
+        });
+    }
+}
+
 /// Bytes of a socket that were read ahead stay, and a pending read delays no write.
 // std has no pairs of sockets on Windows, where sockets are no files.
 #[cfg(unix)]

@@ -326,6 +326,14 @@ fn a_view_truncated_during_use_has_the_same_error() {
         let sum: u64 = view.iter().map(|&byte| u64::from(byte)).sum();
         assert_eq!(sum, 0, "missing pages read as zeros");
         assert_eq!(reader.check("read", 0).unwrap_err().kind(), ErrorKind::Changed);
+
+        fs::write(&path, bytes(64 * ALIGNMENT, 8)).unwrap();
+        let file = File::open_write(&path).unwrap();
+        let mut writer = queue(method, cache, &file, true, 1, &pool, None).unwrap();
+        let view = writer.view_mut(0, 4 * ALIGNMENT).unwrap();
+        fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(0).unwrap();
+        view.fill(1);
+        assert_eq!(writer.check("write", 4 * ALIGNMENT as u64).unwrap_err().kind(), ErrorKind::Changed);
     });
 }
 

@@ -24,13 +24,19 @@ const SMALL: usize = 256 << 10;
 const PACKED: u64 = 64 << 10;
 
 impl TreeCopy<'_> {
-    pub(super) fn regular(&self, worker: &mut Worker, entry: &Entry<'_>) -> Copied<()> {
-        self.over_existing(worker, entry, true, |worker, found| self.regular_over(worker, entry, found))
+    /// Copies the bytes of a source of any kind.
+    pub(super) fn regular(&self, worker: &mut Worker, entry: &Entry<'_>, kind: FileKind) -> Copied<()> {
+        self.over_existing(worker, entry, true, |worker, found| self.regular_over(worker, entry, kind, found))
     }
 
-    fn regular_over(&self, worker: &mut Worker, entry: &Entry<'_>, found: &Found) -> Copied<()> {
-        let fd = self.open(entry)?;
-        let stat = sys::status(&fd).map_err(|error| Error::io("stat", entry.source_path(), error.into()))?;
+    fn regular_over(
+        &self,
+        worker: &mut Worker,
+        entry: &Entry<'_>,
+        kind: FileKind,
+        found: &Found,
+    ) -> Copied<()> {
+        let (fd, stat) = self.open(entry, kind)?;
         let several = self.has_names(entry, &stat);
         if several && !self.linked(worker, entry, &stat)? {
             return Ok(());
@@ -240,6 +246,11 @@ impl TreeCopy<'_> {
     fn large(&self, entry: &Entry<'_>, fd: Handle, stat: &Status, found: &Found) -> Result<CopyStats> {
         let options = self.options;
         let directory = entry.directory;
+        if stat.kind() == FileKind::Regular {
+            // Not `NONBLOCK`, with which queued reads fail instead of waiting.
+            sys::set_status_flags(&fd, OpenFlags::empty())
+                .map_err(|error| Error::io("open", entry.source_path(), error.into()))?;
+        }
         let input = File::with_status(fd, entry.source_path(), stat)?;
         let (held, name) = (&directory.target, path(entry.target).as_os_str());
         let stored = stat.kind() == FileKind::Regular;

@@ -9,9 +9,9 @@ use std::sync::atomic::Ordering;
 #[cfg(doc)]
 use fullbore_io::error::ErrorKind;
 use fullbore_io::error::{Error, Result};
-use fullbore_io::file::{HeldDir, is_cleaning_up, spare, unfinished};
+use fullbore_io::file::{HeldDir, is_cleaning_up, open_regular, spare, unfinished};
 use fullbore_io::probe::processors;
-use fullbore_io::sys::{self, AtFlags, FileKind, Handle, OpenFlags};
+use fullbore_io::sys::{self, AtFlags, FileKind, Handle, OpenFlags, Status};
 
 use super::directory::{Directory, Entry, c_name, split};
 use super::failure::{Copied, CopyError};
@@ -256,11 +256,11 @@ impl TreeCopy<'_> {
             (FileKind::Directory, _) => self.enter(worker, entry),
             (_, CopyKind::HardLink) => self.hard_link(worker, entry),
             (_, CopyKind::SymbolicLink) => self.symbolic_link(worker, entry),
-            (FileKind::Regular, _) => self.regular(worker, entry),
+            (FileKind::Regular, _) => self.regular(worker, entry, kind),
             (FileKind::Symlink, _) => self.special(worker, entry),
             (_, _) if self.options.recursive && !self.options.special_contents => self.special(worker, entry),
             // The content of a pipe or device is copied.
-            _ => self.regular(worker, entry),
+            _ => self.regular(worker, entry, kind),
         }
     }
 
@@ -312,11 +312,23 @@ impl TreeCopy<'_> {
         }
     }
 
-    pub(super) fn open(&self, entry: &Entry<'_>) -> Result<Handle> {
+    /// Opens the source, whose kind was found before, and returns its status. For the content of a pipe it waits for a writer.
+    pub(super) fn open(&self, entry: &Entry<'_>, kind: FileKind) -> Copied<(Handle, Status)> {
         let once = if entry.follow { OpenFlags::empty() } else { OpenFlags::NOFOLLOW };
         let flags = OpenFlags::READ | OpenFlags::NOCTTY | once;
-        sys::open_at(entry.directory.source()?, entry.source, flags, 0)
-            .map_err(|error| Error::io("open", entry.source_path(), error.into()))
+        let directory = entry.directory.source()?;
+        let regular = kind == FileKind::Regular;
+        let opened = match regular {
+            true => open_regular(directory, entry.source, flags),
+            false => sys::open_at(directory, entry.source, flags, 0),
+        };
+        let fd = opened.map_err(|error| Error::io("open", entry.source_path(), error.into()))?;
+        let stat = sys::status(&fd).map_err(|error| Error::io("stat", entry.source_path(), error.into()))?;
+        if regular && stat.kind() != FileKind::Regular {
+            let what = format!("replaced by a {} before it was opened", stat.kind());
+            return Err(Error::changed(entry.source_path(), &what).into());
+        }
+        Ok((fd, stat))
     }
 }
 
