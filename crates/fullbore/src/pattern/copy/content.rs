@@ -100,6 +100,10 @@ impl Content<'_> {
     /// Copies from or to a file that is read or written sequentially.
     fn stream(&self, output: &Output, len: Option<u64>) -> Result<u64> {
         if self.options.reflink == Reflink::Always {
+            if self.input.kind() == FileKind::Regular && self.input.read_at(&mut [0], 0)? == 0 {
+                // Empty, and not a file made by the kernel, whose reported length is 0 too.
+                return Ok(0);
+            }
             let what = "pipes, devices and files made by the kernel cannot share blocks";
             return Err(Error::new(ErrorKind::Unsupported, "clone", self.input.path(), what));
         }
