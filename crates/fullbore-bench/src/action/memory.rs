@@ -1,8 +1,12 @@
 //! Reads and copies of memory: the roof of every path that moves bytes through memory.
 
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Barrier, OnceLock};
 use std::time::Instant;
 
+use fullbore::buf::{Buf, Pool};
+use fullbore::error::Error;
 use fullbore::{Result, probe};
 use serde::Deserialize;
 
@@ -69,6 +73,12 @@ fn counts(processors: usize) -> Vec<usize> {
     powers.take_while(|&count| count < processors).chain([processors]).collect()
 }
 
+impl MemoryWorkload {
+    fn pass(&self, bytes: u64) -> Result<(u64, f64)> {
+        pass(self.spec.kind, self.workers, bytes).map_err(|error| Error::io("allocate", "memory", error))
+    }
+}
+
 impl Workload for MemoryWorkload {
     fn labels(&self) -> Labels {
         let operation = match self.spec.kind {
@@ -106,52 +116,69 @@ impl Workload for MemoryWorkload {
     }
 
     fn ramp_up(&mut self, ramp: Ramp<'_>, _context: &RunContext<'_>) -> Result<()> {
-        repeat_until(ramp.enough, || {
-            pass(self.spec.kind, self.workers, 0);
-            Ok(())
-        })
+        repeat_until(ramp.enough, || self.pass(0).map(drop))
     }
 
     fn run(&mut self, _context: &RunContext<'_>) -> Result<RunResult> {
-        let (bytes, seconds) = pass(self.spec.kind, self.workers, self.span);
+        let (bytes, seconds) = self.pass(self.span)?;
         Ok(RunResult { bytes, seconds: Some(seconds), ..RunResult::default() })
     }
 }
 
+/// Memory of a worker: larger than the processor's caches.
+const PART: usize = 64 << 20;
+
 /// Reads or copies about `bytes`; returns the number of bytes and of seconds.
-fn pass(kind: Kind, workers: usize, bytes: u64) -> (u64, f64) {
-    /// Larger than the processor's caches.
-    const PART: usize = 64 << 20;
-    /// Size of a reader's buffer: it stays in the processor's cache.
-    const BUFFER: usize = 256 << 10;
-    let rounds = (bytes / (workers * PART) as u64).max(1);
+///
+/// The workers take pieces until none is left. With equal shares, the time would be that of the slowest worker, which is 10% longer in
+/// a short run if another program takes its processor for some milliseconds.
+fn pass(kind: Kind, workers: usize, bytes: u64) -> io::Result<(u64, f64)> {
+    /// Size of a piece, and of a reader's buffer: it stays in the processor's cache.
+    const PIECE: usize = 256 << 10;
+    let pieces = (bytes / (workers * PART) as u64).max(1) as usize * (PART / PIECE);
     // Set once the threads are started, which may be fewer than requested.
-    let ready: OnceLock<Barrier> = OnceLock::new();
-    let seconds: Vec<f64> = std::thread::scope(|scope| {
-        let work = || {
-            let source = vec![1u8; PART];
-            let mut target = vec![2u8; BUFFER];
-            ready.wait().wait();
-            let clock = Instant::now();
-            for _ in 0..rounds {
-                for part in source.chunks_exact(BUFFER) {
-                    let part = std::hint::black_box(part);
-                    match kind {
-                        Kind::Copy => target.copy_from_slice(part),
-                        Kind::Read => target[0] = touch(part),
-                    }
-                    std::hint::black_box(&mut target);
-                }
+    let ready: OnceLock<(Barrier, AtomicUsize)> = OnceLock::new();
+    let work = || {
+        let source = source();
+        let mut target = vec![2u8; PIECE];
+        let (barrier, taken) = ready.wait();
+        barrier.wait();
+        let (source, clock) = (source?, Instant::now());
+        let mut bytes = 0;
+        for part in source.data().chunks_exact(PIECE).cycle() {
+            if taken.fetch_add(1, Ordering::Relaxed) >= pieces * workers {
+                break;
             }
-            clock.elapsed().as_secs_f64()
-        };
+            let part = std::hint::black_box(part);
+            match kind {
+                Kind::Copy => target.copy_from_slice(part),
+                Kind::Read => target[0] = touch(part),
+            }
+            std::hint::black_box(&mut target);
+            bytes += PIECE as u64;
+        }
+        Ok((bytes, clock.elapsed().as_secs_f64()))
+    };
+    std::thread::scope(|scope| {
         let start = |_| std::thread::Builder::new().spawn_scoped(scope, work).ok();
         let others: Vec<_> = (1..workers).map_while(start).collect();
-        let _ = ready.set(Barrier::new(1 + others.len()));
+        let _ = ready.set((Barrier::new(1 + others.len()), AtomicUsize::new(0)));
         let mine = work();
-        std::iter::once(mine).chain(others.into_iter().filter_map(|other| other.join().ok())).collect()
-    });
-    (rounds * PART as u64 * seconds.len() as u64, seconds.into_iter().fold(0.0, f64::max))
+        let all = std::iter::once(mine).chain(others.into_iter().filter_map(|other| other.join().ok()));
+        all.reduce(|one, other| {
+            let ((bytes, seconds), (more, others)) = (one?, other?);
+            Ok((bytes + more, seconds.max(others)))
+        })
+        .expect("there is a worker")
+    })
+}
+
+/// Memory with content, on huge pages as far as the system has them: the roof is the fastest way through memory.
+fn source() -> io::Result<Buf> {
+    let mut source = Pool::new(1, PART)?.take().expect("a new pool is full");
+    source.place(0, PART);
+    source.data_mut().fill(1);
+    Ok(source)
 }
 
 fn touch(data: &[u8]) -> u8 {
@@ -182,7 +209,7 @@ mod tests {
     #[test]
     fn every_worker_moves_its_bytes() {
         for (kind, workers) in [(Kind::Copy, 1), (Kind::Copy, 2), (Kind::Read, 2)] {
-            let (bytes, seconds) = pass(kind, workers, 0);
+            let (bytes, seconds) = pass(kind, workers, 0).unwrap();
             assert_eq!(bytes, workers as u64 * (64 << 20));
             assert!(seconds > 0.0);
         }

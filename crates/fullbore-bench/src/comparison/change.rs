@@ -100,6 +100,14 @@ impl Judgement {
         Self::decide(above <= different, below <= different, within, more_is_better)
     }
 
+    /// No verdict of a difference if the displayed interval contains equality.
+    fn outside(self, interval: &Estimate) -> Self {
+        match self {
+            Self::Worse | Self::Better if interval.contains(1.0) => Self::Unclear,
+            verdict => verdict,
+        }
+    }
+
     /// The verdict of two methods: that of the one that has a verdict; of two that contradict each other, none.
     fn with(self, other: Self) -> Self {
         match (self, other) {
@@ -180,7 +188,9 @@ impl Change {
             Judgement::of_test(&test, bootstrap.confidence, margin, more_is_better)
         });
         let judgement = match fewest >= FEWEST_RESAMPLED {
-            true => Judgement::of(&ratio, &interval(SAME)?, margin, more_is_better).with(tested),
+            true => {
+                Judgement::of(&ratio, &interval(SAME)?, margin, more_is_better).with(tested).outside(&ratio)
+            }
             false => tested,
         };
         Some(Self {
@@ -417,6 +427,14 @@ mod tests {
                 density(angle.tan()) / angle.cos().powi(2)
             });
         area(0.0, t, &density) / whole
+    }
+
+    #[test]
+    fn an_interval_around_equality_is_no_difference() {
+        let interval = |low, high| Estimate { value: 0.7, low, high };
+        assert_eq!(Judgement::Worse.outside(&interval(0.65, 1.1)), Judgement::Unclear);
+        assert_eq!(Judgement::Worse.outside(&interval(0.65, 0.95)), Judgement::Worse);
+        assert_eq!(Judgement::Same.outside(&interval(0.95, 1.05)), Judgement::Same);
     }
 
     #[test]
