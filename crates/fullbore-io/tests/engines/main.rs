@@ -1,5 +1,7 @@
 //! The conformance suite of the engines, on every available file system.
 
+mod cases;
+mod faults;
 mod transfers;
 mod windows_rules;
 
@@ -75,4 +77,67 @@ fn queue(
         ..EngineConfig::reading(file)
     };
     IoQueue::open(method, &config, limit).map_err(|error| Error::io("open", file.path(), error))
+}
+
+/// Writes `content` by a method, in requests of `request` bytes, `depth` of which are in flight if the method can.
+fn write(
+    method: &Method,
+    cache: CachePolicy,
+    file: &File,
+    content: &[u8],
+    (depth, request): (usize, usize),
+) -> Result<()> {
+    let depth = depth.min(method.capabilities.depth);
+    let mut pool = Pool::new(depth, request).unwrap();
+    let mut queue = queue(method, cache, file, true, depth, &pool, None)?;
+    for (index, part) in content.chunks(request).enumerate() {
+        let mut buf = loop {
+            match pool.take() {
+                Some(buf) => break buf,
+                None => pool.put(queue.next()?.unwrap().buf),
+            }
+        };
+        let offset = (index * request) as u64;
+        buf.place(offset, part.len());
+        buf.data_mut().copy_from_slice(part);
+        queue.write(index as u64, offset, buf)?;
+    }
+    while queue.next()?.is_some() {}
+    queue.flush()?;
+    drop(queue);
+    // Direct methods may have written a whole last block.
+    if file.len()? != content.len() as u64 {
+        file.set_len(content.len() as u64)?;
+    }
+    Ok(())
+}
+
+/// Reads the first `len` bytes by a method, in such requests.
+fn read(
+    method: &Method,
+    cache: CachePolicy,
+    file: &File,
+    len: usize,
+    (depth, request): (usize, usize),
+) -> Result<Vec<u8>> {
+    let depth = depth.min(method.capabilities.depth);
+    let mut pool = Pool::new(depth, request).unwrap();
+    let mut queue = queue(method, cache, file, false, depth, &pool, Some(len as u64))?;
+    let (mut found, mut offset) = (vec![0; len], 0);
+    while offset < len || queue.in_flight() > 0 {
+        if offset < len
+            && let Some(buf) = pool.take()
+        {
+            let part = request.min(len - offset);
+            queue.read((offset / request) as u64, offset as u64, part, buf)?;
+            offset += part;
+        } else if let Some(done) = queue.next()? {
+            assert_eq!(done.token * request as u64, done.offset);
+            found[done.offset as usize..][..done.buf.len()].copy_from_slice(done.buf.data());
+            pool.put(done.buf);
+        }
+    }
+    // Requests of whole blocks move no bytes around them.
+    assert!(!request.is_multiple_of(ALIGNMENT) || queue.stats().bytes == len as u64);
+    Ok(found)
 }

@@ -9,7 +9,7 @@ use fullbore_io::error::ErrorKind;
 use fullbore_io::file::File;
 use fullbore_testkit::ground::{bytes, directories, read_at};
 
-use crate::{each, queue};
+use crate::{each, queue, read, write};
 
 /// Returns offsets and lengths around all block and sector edges.
 fn runs() -> Vec<(u64, usize)> {
@@ -125,25 +125,7 @@ fn writes_files_of_any_size_with_many_requests_in_flight() {
                 let path = directory.join(format!("new-{}-{cache}-{len}-{request}", method.name));
                 let content = bytes(len, len as u64);
                 let file = File::create_new(&path).unwrap();
-                let depth = method.capabilities.depth.min(8);
-                let mut pool = Pool::new(depth, request).unwrap();
-                let mut queue = queue(method, cache, &file, true, depth, &pool, None).unwrap();
-                for (index, part) in content.chunks(request).enumerate() {
-                    let mut buf = loop {
-                        match pool.take() {
-                            Some(buf) => break buf,
-                            None => pool.put(queue.next().unwrap().unwrap().buf),
-                        }
-                    };
-                    let offset = (index * request) as u64;
-                    buf.place(offset, part.len());
-                    buf.data_mut().copy_from_slice(part);
-                    queue.write(index as u64, offset, buf).unwrap();
-                }
-                while queue.next().unwrap().is_some() {}
-                queue.flush().unwrap();
-                drop(queue);
-                file.set_len(len as u64).unwrap();
+                write(method, cache, &file, &content, (8, request)).unwrap();
                 let found = fs::read(&path).unwrap();
                 assert!(found == content, "{} cache={cache}: {len} bytes by {request}", method.name);
             }
@@ -158,26 +140,8 @@ fn queues_reach_their_depth() {
         let content = bytes(64 * ALIGNMENT, 5);
         fs::write(&path, &content).unwrap();
         let file = File::open(&path).unwrap();
-        let depth = method.capabilities.depth.min(16);
-        let mut pool = Pool::new(depth, ALIGNMENT).unwrap();
-        let mut queue = queue(method, cache, &file, false, depth, &pool, Some(content.len() as u64)).unwrap();
-        let mut seen = vec![0; 64];
-        let mut queued = 0;
-        loop {
-            while queued < 64
-                && let Some(buf) = pool.take()
-            {
-                queue.read(queued, queued * ALIGNMENT as u64, ALIGNMENT, buf).unwrap();
-                queued += 1;
-            }
-            let Some(done) = queue.next().unwrap() else { break };
-            let start = done.token as usize * ALIGNMENT;
-            assert!(done.buf.data() == &content[start..start + ALIGNMENT]);
-            seen[done.token as usize] += 1;
-            pool.put(done.buf);
-        }
-        assert_eq!(seen, [1; 64], "{} cache={cache}", method.name);
-        assert_eq!(queue.stats().bytes, content.len() as u64);
+        let found = read(method, cache, &file, content.len(), (16, ALIGNMENT)).unwrap();
+        assert!(found == content, "{} cache={cache}", method.name);
     });
 }
 

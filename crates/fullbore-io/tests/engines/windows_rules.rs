@@ -7,8 +7,8 @@ use std::io::{IoSlice, IoSliceMut, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use fullbore_io::asynchronous::{AsyncFile, AsyncStream, Backend, Driver, DriverConfig};
-use fullbore_io::buf::{ALIGNMENT, Pool};
-use fullbore_io::engine::{self, Method};
+use fullbore_io::buf::Pool;
+use fullbore_io::engine;
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::fault::{Fault, Plan};
 use fullbore_io::file::{CachePolicy, Durability, File, Output, Support};
@@ -17,11 +17,13 @@ use fullbore_testkit::ground::{bytes, everywhere};
 use futures_lite::future::block_on;
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
 
-use crate::{each_in, queue};
+use crate::cases::REQUEST;
+use crate::{each_in, queue, read, write};
 
-/// Bytes per request, and length of the files: many requests, not a multiple of the sector.
-const REQUEST: usize = 3 * ALIGNMENT;
+/// Length of the files: many requests, not a multiple of the sector.
 const LENGTH: usize = 12 * REQUEST + 777;
+/// One request in flight, most of them from inside a sector.
+const ONE: (usize, usize) = (1, REQUEST - 5);
 const SECTORS: Fault = Fault::Sectors { size: 4096 };
 
 /// A locked range inside a request and a sector.
@@ -37,41 +39,6 @@ fn drivers() -> Vec<Driver> {
         }
     }
     drivers
-}
-
-/// Writes `content` by a method, in requests of which most start inside sectors.
-fn write(method: &Method, cache: CachePolicy, file: &File, content: &[u8]) -> Result<()> {
-    let mut pool = Pool::new(1, REQUEST).unwrap();
-    let mut queue = queue(method, cache, file, true, 1, &pool, None)?;
-    for (index, part) in content.chunks(REQUEST - 5).enumerate() {
-        let mut buf = pool.take().unwrap();
-        let offset = (index * (REQUEST - 5)) as u64;
-        buf.place(offset, part.len());
-        buf.data_mut().copy_from_slice(part);
-        queue.write(0, offset, buf)?;
-        while let Some(done) = queue.next()? {
-            pool.put(done.buf);
-        }
-    }
-    queue.flush()?;
-    drop(queue);
-    file.set_len(content.len() as u64)
-}
-
-/// Reads the file by a method, in such requests.
-fn read(method: &Method, cache: CachePolicy, file: &File, len: usize) -> Result<Vec<u8>> {
-    let mut pool = Pool::new(1, REQUEST).unwrap();
-    let mut queue = queue(method, cache, file, false, 1, &pool, Some(len as u64))?;
-    let mut found = Vec::new();
-    while found.len() < len {
-        let part = (REQUEST - 5).min(len - found.len());
-        queue.read(0, found.len() as u64, part, pool.take().unwrap())?;
-        while let Some(done) = queue.next()? {
-            found.extend_from_slice(done.buf.data());
-            pool.put(done.buf);
-        }
-    }
-    Ok(found)
 }
 
 /// Asserts that an error is that of a locked range in `path`.
@@ -92,9 +59,9 @@ fn direct_requests_of_every_method_are_whole_sectors() {
             for plan in [Plan::new(1), Plan::new(2).with(Fault::Short { one_in: 3 })] {
                 let plan = plan.with(SECTORS);
                 let file = File::create_new(&path).unwrap().with_faults(&plan);
-                write(method, cache, &file, &content).unwrap_or_else(|error| panic!("{name}: {error}"));
+                write(method, cache, &file, &content, ONE).unwrap_or_else(|error| panic!("{name}: {error}"));
                 assert!(fs::read(&path).unwrap() == content, "{name}");
-                assert!(read(method, cache, &file, LENGTH).unwrap() == content, "{name}");
+                assert!(read(method, cache, &file, LENGTH, ONE).unwrap() == content, "{name}");
                 let counts = plan.counts();
                 assert_eq!(counts.refused, 0, "{name}");
                 assert_eq!(counts.direct > 0, method.capabilities.passes_cache(cache), "{name}");
@@ -234,8 +201,8 @@ fn a_locked_range_stops_every_method_with_an_explanation() {
             fs::write(&path, &content).unwrap();
             let plan = Plan::new(1).with(LOCKED);
             let file = File::open_write(&path).unwrap().with_faults(&plan);
-            assert_locked(&name, &path, &read(method, cache, &file, LENGTH).unwrap_err());
-            assert_locked(&name, &path, &write(method, cache, &file, &content).unwrap_err());
+            assert_locked(&name, &path, &read(method, cache, &file, LENGTH, ONE).unwrap_err());
+            assert_locked(&name, &path, &write(method, cache, &file, &content, ONE).unwrap_err());
             assert_eq!(plan.counts().refused, 2, "{name}: not repeated");
         });
     });

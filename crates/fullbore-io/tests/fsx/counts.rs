@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Number of kinds of operations.
-const KINDS: usize = 21;
+const KINDS: usize = 22;
 
 /// Completed and refused operations, by name.
 #[derive(Debug, Default)]

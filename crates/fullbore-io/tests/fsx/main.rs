@@ -4,6 +4,7 @@
 //! `FULLBORE_FSX_SEED` repeats a run. `FULLBORE_FSX_SECONDS` is the time per file system (default 5; 60 is thorough).
 //! `FULLBORE_TEST_DIRS` adds file systems.
 
+mod absurd;
 mod counts;
 mod operation;
 mod power;
@@ -13,6 +14,9 @@ use std::time::{Duration, Instant};
 
 use fullbore_io::fault::{Fault, Plan};
 use fullbore_testkit::ground::everywhere;
+use operation::Numbers;
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use run::Run;
 
 /// Returns a number from the environment, or the default.
@@ -30,13 +34,19 @@ fn seed() -> u64 {
     })
 }
 
+/// Random numbers.
+fn random(seed: u64) -> Numbers {
+    let mut random = SplitMix64::seed_from_u64(seed);
+    Box::new(move |bound| (random.next_u64() % bound as u64) as usize)
+}
+
 /// Runs random operations for this long on every file system.
 fn run(time: Duration, plan: impl Fn(u64) -> Option<Plan> + Sync) {
     let seed = seed();
     println!("FULLBORE_FSX_SEED={seed}");
     everywhere(|directory| {
         let start = Instant::now();
-        let mut run = Run::new(directory, seed, plan(seed));
+        let mut run = Run::new(directory, random(seed), plan(seed));
         // A slow machine gets more time to cover all kinds of operations.
         while start.elapsed() < time || (!run.counts.whole() && start.elapsed() < 20 * time) {
             for _ in 0..100 {

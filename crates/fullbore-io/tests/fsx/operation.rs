@@ -3,8 +3,6 @@
 use std::ops::Range;
 
 use fullbore_io::file::{CachePolicy, Durability};
-use rand_xoshiro::SplitMix64;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// Maximum length of a file, in bytes: several of the pieces that long transfers are divided into.
 pub(crate) const LONGEST: usize = 1 << 20;
@@ -86,6 +84,8 @@ pub(crate) enum Operation {
     DropCache,
     Sync(Durability),
     Compare,
+    /// Transfers at an offset near 2^63 or 2^64.
+    Absurd(u64),
 }
 
 impl Step {
@@ -114,6 +114,7 @@ impl Step {
             Operation::DropCache => "drop_cache",
             Operation::Sync(_) => "sync",
             Operation::Compare => "compare whole",
+            Operation::Absurd(_) => "absurd offsets",
         }
     }
 }
@@ -125,26 +126,39 @@ pub(crate) enum Mix {
     All,
 }
 
-/// A generator of operations. A seed always gives the same sequence, as long as the lengths of the files are the same.
-#[derive(Debug)]
+/// A source of numbers below a bound, which is at least 1.
+pub(crate) type Numbers = Box<dyn FnMut(usize) -> usize>;
+
+/// A generator of operations. The same numbers give the same sequence, as long as the lengths of the files are the same.
 pub(crate) struct Draw {
-    random: SplitMix64,
+    numbers: Numbers,
     mix: Mix,
     /// True while operations that wait for the device are excluded, so that millions of others run.
     calm: bool,
 }
 
 impl Draw {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self { random: SplitMix64::seed_from_u64(seed), mix: Mix::Only(CachePolicy::Keep), calm: false }
+    pub(crate) fn new(numbers: Numbers) -> Self {
+        let mut draw = Self { numbers, mix: Mix::All, calm: false };
+        draw.mix = draw.mix();
+        draw
     }
 
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        (self.random.next_u64() % bound.max(1) as u64) as usize
+    fn below(&mut self, bound: usize) -> usize {
+        (self.numbers)(bound.max(1))
     }
 
     fn one_in(&mut self, bound: usize) -> bool {
         self.below(bound) == 0
+    }
+
+    fn mix(&mut self) -> Mix {
+        match self.below(8) {
+            0..3 => Mix::Only(CachePolicy::Keep),
+            3..5 => Mix::Only(CachePolicy::DontCache),
+            5 => Mix::Only(CachePolicy::Direct),
+            _ => Mix::All,
+        }
     }
 
     fn cache(&mut self) -> CachePolicy {
@@ -283,15 +297,13 @@ impl Draw {
                 source: self.source(),
                 flush: self.flush(),
             },
+            987..990 => {
+                let near = self.below(256) as u64;
+                Operation::Absurd(if self.one_in(2) { (1 << 63) - 128 + near } else { u64::MAX - near / 2 })
+            }
             990..993 => {
                 self.calm = !self.one_in(6);
-                self.mix = match self.below(8) {
-                    _ if self.calm => Mix::Only(CachePolicy::Keep),
-                    0..3 => Mix::Only(CachePolicy::Keep),
-                    3..5 => Mix::Only(CachePolicy::DontCache),
-                    5 => Mix::Only(CachePolicy::Direct),
-                    _ => Mix::All,
-                };
+                self.mix = if self.calm { Mix::Only(CachePolicy::Keep) } else { self.mix() };
                 Operation::Reopen
             }
             993 => Operation::DropCache,

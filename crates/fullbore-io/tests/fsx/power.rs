@@ -6,7 +6,7 @@ use std::fs;
 use fullbore_io::fault::{Plan, Worst};
 
 use crate::run::Run;
-use crate::seed;
+use crate::{random, seed};
 use fullbore_testkit::ground::everywhere;
 
 /// Runs per file system, each with its own files. Operations take Wine ten times as long.
@@ -22,7 +22,7 @@ fn a_power_failure_leaves_the_synced_content() {
             let directory = directory.join(round.to_string());
             fs::create_dir(&directory).unwrap();
             let plan = Plan::new(seed).with_power_failure();
-            let mut run = Run::new(&directory, seed.wrapping_add(round), Some(plan.clone()));
+            let mut run = Run::new(&directory, random(seed.wrapping_add(round)), Some(plan.clone()));
             for step in 0..30 + round {
                 run.step();
                 if step == round {

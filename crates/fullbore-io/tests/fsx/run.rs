@@ -4,20 +4,24 @@ use std::collections::VecDeque;
 use std::fs;
 use std::io::{IoSlice, IoSliceMut};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use fullbore_io::error::{ErrorKind, Result};
 use fullbore_io::fault::Plan;
 use fullbore_io::file::{CachePolicy, File, MmapMut};
 
+use crate::absurd;
 use crate::counts::OperationCounts;
-use crate::operation::{Draw, FILES, LONGEST, Operation, Span, Step};
+use crate::operation::{Draw, FILES, LONGEST, Numbers, Operation, Span, Step};
 use fullbore_testkit::ground::bytes;
 
 /// Number of operations that a failure prints.
 const LISTED: usize = 40;
 
+/// The bytes to write, used from random offsets.
+static SOURCE: LazyLock<Vec<u8>> = LazyLock::new(|| bytes(2 * LONGEST + 8192, 1));
+
 /// A file's handles, one per cache policy.
-#[derive(Debug)]
 struct Handles {
     keep: File,
     drop: File,
@@ -45,7 +49,6 @@ impl Handles {
 }
 
 /// A mapping and its range.
-#[derive(Debug)]
 struct Kept {
     file: usize,
     start: usize,
@@ -53,9 +56,7 @@ struct Kept {
 }
 
 /// A run of random operations.
-#[derive(Debug)]
 pub(crate) struct Run {
-    seed: u64,
     draw: Draw,
     pub(crate) paths: [PathBuf; FILES],
     files: [Handles; FILES],
@@ -64,8 +65,6 @@ pub(crate) struct Run {
     pub(crate) durable: [Vec<u8>; FILES],
     pub(crate) plan: Option<Plan>,
     kept: Option<Kept>,
-    /// Source of the bytes to write, used from random offsets.
-    source: Vec<u8>,
     /// Destination of reads.
     memory: Vec<u8>,
     last: VecDeque<(u64, Step)>,
@@ -73,21 +72,19 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    pub(crate) fn new(directory: &Path, seed: u64, plan: Option<Plan>) -> Self {
+    pub(crate) fn new(directory: &Path, numbers: Numbers, plan: Option<Plan>) -> Self {
         let paths = ["one", "two"].map(|name| directory.join(name));
         for path in &paths {
             fs::write(path, b"").unwrap();
         }
         Self {
-            seed,
-            draw: Draw::new(seed),
+            draw: Draw::new(numbers),
             files: [Handles::open(&paths[0], plan.as_ref()), Handles::open(&paths[1], plan.as_ref())],
             paths,
             models: Default::default(),
             durable: Default::default(),
             plan,
             kept: None,
-            source: bytes(2 * LONGEST + 8192, seed),
             memory: vec![0; LONGEST + 8192],
             last: VecDeque::new(),
             counts: OperationCounts::default(),
@@ -118,7 +115,7 @@ impl Run {
             Operation::Read { exact } => return self.read(&span, exact),
             Operation::ReadVectored { cuts, exact } => return self.read_vectored(&span, &cuts, exact),
             Operation::Write { all, source } => {
-                let data = taken(&self.source, source, &span);
+                let data = taken(source, &span);
                 let written = if all {
                     file.write_all_at(data, offset)?;
                     data.len()
@@ -128,7 +125,7 @@ impl Run {
                 write_model(model, span.offset, data, written);
             }
             Operation::WriteVectored { cuts, all, source } => {
-                let data = taken(&self.source, source, &span);
+                let data = taken(source, &span);
                 let parts: Vec<IoSlice<'_>> =
                     pieces(&cuts).map(|(start, end)| IoSlice::new(&data[start..end])).collect();
                 let written = if all {
@@ -163,11 +160,14 @@ impl Run {
                 let mmap = file.map(span.range())?;
                 let model = &model[span.offset..span.end()];
                 mmap.with(|bytes| assert!(bytes == model, "{}", differ(bytes, model)))?;
+                assert!(mmap.read_at(&mut [0], span.len).is_err());
+                assert!(mmap.read_at(&mut [0], usize::MAX).is_err());
             }
             Operation::MapWrite { source, flush } => {
-                let data = taken(&self.source, source, &span);
+                let data = taken(source, &span);
                 let mut mmap = file.map_writable(span.range())?;
                 mmap.write_at(data, 0)?;
+                assert!(mmap.write_at(&[0], usize::MAX).is_err());
                 model[span.offset..span.end()].copy_from_slice(data);
                 if flush && !data.is_empty() {
                     mmap.flush()?;
@@ -198,6 +198,7 @@ impl Run {
                 self.durable[span.file].clone_from(model);
             }
             Operation::Compare => self.compare(span.file),
+            Operation::Absurd(at) => return self.absurd(&span, at),
         }
         Ok(())
     }
@@ -263,6 +264,32 @@ impl Run {
         Ok(())
     }
 
+    /// Passes an offset or length near the largest to every call.
+    fn absurd(&mut self, span: &Span, at: u64) -> Result<()> {
+        let other = 1 - span.file;
+        let files = [span.file, other].map(|file| self.files[file].of(span.cache));
+        let into = &mut self.memory[..span.len];
+        absurd::calls_are_refused(
+            files,
+            self.models[span.file].len() as u64,
+            span,
+            at,
+            taken(0, span),
+            into,
+        )?;
+        // Ranges that only start in the file. Copied to an offset, the other file could become too long.
+        let tail = Span { len: at as usize - span.offset, ..*span };
+        for file in [span.file, other] {
+            self.copy(&tail, &Span { file, offset: 0, ..*span })?;
+        }
+        if self.files[span.file].of(span.cache).punch_hole(tail.range()).is_ok() {
+            zeroed(&mut self.models[span.file], &tail);
+        }
+        self.compare(span.file);
+        self.compare(other);
+        Ok(())
+    }
+
     /// Closes the kept mapping.
     pub(crate) fn unmap(&mut self) {
         self.kept = None;
@@ -304,7 +331,7 @@ impl Run {
         let Some(Kept { file, start, mmap }) = &mut self.kept else { return Ok(()) };
         let model = &mut self.models[*file];
         let place = place % (mmap.len() + 1);
-        let data = &self.source[source..][..len.min(mmap.len() - place)];
+        let data = &SOURCE[source..][..len.min(mmap.len() - place)];
         let result = mmap.write_at(data, place);
         if *start + mmap.len() > model.len() {
             assert_eq!(result.unwrap_err().kind(), ErrorKind::Changed);
@@ -346,7 +373,7 @@ impl Run {
     }
 
     /// Compares the whole file with the model, read by std and by a handle.
-    fn compare(&mut self, file: usize) {
+    pub(crate) fn compare(&mut self, file: usize) {
         let (model, memory) = (&self.models[file], &mut self.memory);
         let found = fs::read(&self.paths[file]).unwrap();
         assert!(found == *model, "file {file}: {}", differ(&found, model));
@@ -377,8 +404,10 @@ impl Drop for Run {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let lens = [self.models[0].len(), self.models[1].len()];
-            eprintln!("FULLBORE_FSX_SEED={} in {}", self.seed, self.paths[0].display());
-            eprintln!("the models have {lens:?} bytes; the last operations, ending with the failed one:");
+            let path = self.paths[0].display();
+            eprintln!(
+                "{path}: the models have {lens:?} bytes; the last operations, ending with the failed one:"
+            );
             for (number, operation) in &self.last {
                 eprintln!("  {number}: {operation:?}");
             }
@@ -387,9 +416,9 @@ impl Drop for Run {
 }
 
 /// Returns the bytes to write, at the span's distance from the start of a page of memory.
-fn taken<'a>(source: &'a [u8], start: usize, span: &Span) -> &'a [u8] {
-    let place = source.as_ptr().align_offset(4096) + start / 4096 * 4096 + span.shift;
-    &source[place..place + span.len]
+fn taken(start: usize, span: &Span) -> &'static [u8] {
+    let place = SOURCE.as_ptr().align_offset(4096) + start / 4096 * 4096 + span.shift;
+    &SOURCE[place..place + span.len]
 }
 
 /// Applies a write to the model.
