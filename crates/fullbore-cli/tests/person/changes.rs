@@ -83,25 +83,8 @@ fn truncated_input_leaves_the_old_output() {
     }
 }
 
-#[test]
-fn modified_input_is_an_error() {
-    let dir = TestDir::new();
-    let input = dir.file("in", bytes(LENGTH, 3));
-    let output = dir.file("out", "old");
-    let mut running = start_unread(&mut dir.command("transform none in -"));
-    let mut out = running.child.stdout.take().unwrap();
-    out.read_exact(&mut [0; 100]).unwrap();
-    sleep(Duration::from_millis(20));
-    write_at(&input, b"x", 9);
-    std::io::copy(&mut out, &mut std::io::sink()).unwrap();
-    running.end().fails(3, &["in: cannot", "modified"]);
-    // In place, the run itself modifies the file.
-    dir.run("transform shift:1 --in-place in").succeeds();
-    assert_eq!(fs::read(&output).unwrap(), b"old");
-}
-
-/// Calls `change` repeatedly, with an increasing number, while a program runs to its end.
-fn while_changing(command: &mut Command, mut change: impl FnMut(u64) + Send) -> Finished {
+/// Calls `change` repeatedly, with an increasing number, while a program runs to its end with `input` from a pipe.
+fn while_changing(command: &mut Command, input: &[u8], mut change: impl FnMut(u64) + Send) -> Finished {
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -111,10 +94,31 @@ fn while_changing(command: &mut Command, mut change: impl FnMut(u64) + Send) -> 
                 number += 1;
             }
         });
-        let ended = run(command);
+        let ended = run_with(command, input);
         over.store(true, Ordering::Relaxed);
         ended
     })
+}
+
+#[test]
+fn modified_input_is_an_error() {
+    let dir = TestDir::new();
+    let data = bytes(64 << 20, 3);
+    for (words, from, told) in [
+        ("transform none in -", 9, &["in: cannot", "modified"][..]),
+        ("copy --reflink=never --workers 1 in out", 9, &["in': modified while"]),
+        // Both are equal up to the end of the pipe.
+        ("cmp - in", 64 << 20, &["cmp: ", "in", "modified while"]),
+    ] {
+        let input = dir.file("in", &data);
+        let ended = while_changing(&mut dir.command(words), &data, |number| {
+            write_at(&input, b"x", from + number);
+            sleep(Duration::from_millis(2));
+        });
+        ended.fails(3, told);
+    }
+    // In place, the run itself modifies the file.
+    dir.run("transform shift:1 --in-place in").succeeds();
 }
 
 /// Each read is delayed, so that a change that keeps the length falls between the first byte and the last.
@@ -143,7 +147,7 @@ fn modified_small_input_is_an_error() {
         "transform upper in out",
     ] {
         let Some(mut command) = traced(&options, NULL.as_ref(), &dir.command(words)) else { return };
-        let ended = while_changing(&mut command, change);
+        let ended = while_changing(&mut command, b"", change);
         ended.fails(3, &["modified while"]);
         assert!(!dir.at("out").exists(), "{words:?}");
     }
@@ -160,7 +164,7 @@ fn verified_copy_detects_changes_through_a_mapping() {
     let mut last = file.map_writable(LENGTH - 8..LENGTH).unwrap();
     for options in ["--verify", "--verify --resume"] {
         let mut command = dir.command(&format!("copy --reflink=never {options} in out"));
-        let ended = while_changing(&mut command, |number| {
+        let ended = while_changing(&mut command, b"", |number| {
             first.write_at(&number.to_le_bytes(), 0).unwrap();
             last.write_at(&number.to_le_bytes(), 0).unwrap();
         });

@@ -1,10 +1,11 @@
-//! `cmp` and GNU `cmp`: the same bytes on both outputs and the same exit code, case by case.
+//! `cmp` and GNU `cmp`: the same bytes on both outputs and the same exit code, case by case; `tools_on_corpus` compares
+//! them over small and difficult files.
 
 use crate::cmp::corpus;
 use crate::support::*;
 
 /// A directory with every kind of file, if a GNU `cmp` with known wording is installed.
-fn corpus_beside_peer() -> Option<TestDir> {
+pub(crate) fn corpus_beside_peer() -> Option<TestDir> {
     is_version("cmp", &["cmp (GNU diffutils) 3.8", "cmp (GNU diffutils) 3.9", "cmp (GNU diffutils) 3.1"])
         .then(corpus)
 }
@@ -27,35 +28,6 @@ fn alike_in(dir: &TestDir, text: &str, locale: &str) {
 #[track_caller]
 fn alike(dir: &TestDir, text: &str) {
     alike_in(dir, text, "C.UTF-8");
-}
-
-#[test]
-fn files_are_compared_as_by_the_peer() {
-    let Some(dir) = corpus_beside_peer() else { return };
-    let names = "a b short part empty other all none link hard dir missing";
-    let options =
-        ["", "-b", "-l", "-lb", "-s", "-n 4", "-n 5 -l", "-i 1", "-i 3:4", "-i 4:0 -n 2", "-s -n 4"];
-    let pairs = names.split(' ').flat_map(|left| names.split(' ').map(move |right| (left, right)));
-    let mut lines = Vec::new();
-    for (left, right) in pairs {
-        // Every pair with some flags, all flags with many pairs.
-        let place = (left.len() * 7
-            + right.len() * 5
-            + left.as_bytes()[0] as usize
-            + right.as_bytes()[1 % right.len()] as usize)
-            % options.len();
-        for options in [options[place], options[(place + 3) % options.len()], ""] {
-            lines.push(format!("cmp {options} {left} {right}"));
-        }
-    }
-    let pairs =
-        ["a b", "b a", "a short", "part a", "all none", "a empty", "empty a", "a a", "dir a", "dir dir"];
-    for options in options {
-        lines.extend(pairs.map(|pair| format!("cmp {options} {pair}")));
-    }
-    for text in cases("cmp of small files", 4, lines) {
-        alike(&dir, &text);
-    }
 }
 
 #[test]

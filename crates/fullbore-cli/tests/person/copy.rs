@@ -121,25 +121,6 @@ fn interrupted_copy_leaves_no_tree() {
 }
 
 #[test]
-fn modified_input_is_an_error() {
-    let dir = TestDir::new();
-    let source = dir.file("source", bytes(64 << 20, 1));
-    dir.file("target", "old");
-    let going = || start(&mut dir.command("copy --reflink=never --workers 1 source target"));
-    let begin = Instant::now();
-    going().end().succeeds();
-    let undisturbed = begin.elapsed();
-    let changed = (0..20_u8).any(|round| {
-        let running = going();
-        sleep(undisturbed.mul_f64((0.5 + f64::from(round * 7 % 10)) / 10.0));
-        write_at(&source, &[round], round.into());
-        let ended = running.end();
-        ended.code() != 0 && !ended.fails(3, &["source': modified while"]).stderr.is_empty()
-    });
-    assert!(changed, "no change hit the middle of a run");
-}
-
-#[test]
 fn prompt_is_on_standard_error() {
     let dir = TestDir::new();
     dir.file("a", "new");

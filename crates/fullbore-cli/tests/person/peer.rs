@@ -14,6 +14,14 @@ const LISTED: usize = 40;
 /// The compared parts of a result: the exit code, the output, and messages.
 type Compared = (i32, Vec<u8>, String);
 
+/// The exit code, the output, and messages by a tool's name only: the peer that `setpriv` runs has its path as its name.
+pub(crate) fn with_messages(ended: &Finished) -> Compared {
+    let messages = ended.stderr.replace("fullbore wc", "wc");
+    let name = messages.split(": ").next().unwrap_or_default();
+    let path = name.rfind('/').map_or("", |slash| &name[..=slash]);
+    (ended.code(), ended.stdout.clone(), messages.replace(path, ""))
+}
+
 /// A tool and its peer, which get the same arguments.
 pub(crate) struct Pair {
     /// The subcommand, and flags that the peer does not need.

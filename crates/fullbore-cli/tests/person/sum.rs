@@ -29,9 +29,9 @@ pub(crate) fn nasty(dir: &TestDir) -> Vec<OsString> {
         dir.file(name, name);
         names.push(name.into());
     }
-    File::create(dir.at("sparse")).unwrap().set_len(9 << 20).unwrap();
+    File::create(dir.at("holes")).unwrap().set_len(9 << 20).unwrap();
     dir.directories(["directory"]);
-    names.extend(["sparse", "missing", "directory", NULL].map(OsString::from));
+    names.extend(["holes", "missing", "directory", NULL].map(OsString::from));
     names.extend(cfg!(unix).then(|| "/proc/version".into()));
     names
 }
@@ -146,6 +146,7 @@ fn flags_of_b3sum_and_cksum() {
     let sum = |words: &str| dir.run(&format!("sum {words}"));
     let plain = sum("a").succeeds().text();
     let digits = plain.split(' ').next().unwrap();
+    assert_eq!(sum("-a blake3 a").succeeds().text(), plain);
     assert_eq!(sum("--no-mmap a").succeeds().text(), plain);
     assert_eq!(sum("--num-threads 1 a").succeeds().text(), plain);
     assert_eq!(sum("--num-threads=0 a").succeeds().text(), plain);

@@ -1,7 +1,7 @@
 //! `wc` and GNU `wc`: the same bytes, exit codes and error messages.
 
 use crate::corpus::{Corpus, huge, long_line};
-use crate::peer::{Pair, plain_name};
+use crate::peer::{Pair, plain_name, with_messages};
 use crate::support::*;
 
 const FLAGS: [&str; 13] = [
@@ -27,13 +27,7 @@ fn pair() -> Option<Pair> {
     if !is_version("wc", &versions.each_ref().map(String::as_str)) {
         return None;
     }
-    let compared = |ended: &Finished| {
-        let messages = ended.stderr.replace("fullbore wc", "wc");
-        // The peer that `setpriv` runs has its path as its name.
-        let name = messages.split(": ").next().filter(|name| name.ends_with("/wc")).unwrap_or("wc");
-        (ended.code(), ended.stdout.clone(), messages.replace(&format!("{name}: "), "wc: "))
-    };
-    Some(Pair::new("wc", "wc", TestDir::open_to_all())?.comparing(compared))
+    Some(Pair::new("wc", "wc", TestDir::open_to_all())?.comparing(with_messages))
 }
 
 /// Text with many kinds of invalid UTF-8, generated from `seed`.
