@@ -1,6 +1,5 @@
 //! Reads and copies of memory: the roof of every path that moves bytes through memory.
 
-use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Barrier, OnceLock};
 use std::time::Instant;
@@ -73,12 +72,6 @@ fn counts(processors: usize) -> Vec<usize> {
     powers.take_while(|&count| count < processors).chain([processors]).collect()
 }
 
-impl MemoryWorkload {
-    fn pass(&self, bytes: u64) -> Result<(u64, f64)> {
-        pass(self.spec.kind, self.workers, bytes).map_err(|error| Error::io("allocate", "memory", error))
-    }
-}
-
 impl Workload for MemoryWorkload {
     fn labels(&self) -> Labels {
         let operation = match self.spec.kind {
@@ -116,11 +109,11 @@ impl Workload for MemoryWorkload {
     }
 
     fn ramp_up(&mut self, ramp: Ramp<'_>, _context: &RunContext<'_>) -> Result<()> {
-        repeat_until(ramp.enough, || self.pass(0).map(drop))
+        repeat_until(ramp.enough, || pass(self.spec.kind, self.workers, 0).map(drop))
     }
 
     fn run(&mut self, _context: &RunContext<'_>) -> Result<RunResult> {
-        let (bytes, seconds) = self.pass(self.span)?;
+        let (bytes, seconds) = pass(self.spec.kind, self.workers, self.span)?;
         Ok(RunResult { bytes, seconds: Some(seconds), ..RunResult::default() })
     }
 }
@@ -132,10 +125,11 @@ const PART: usize = 64 << 20;
 ///
 /// The workers take pieces until none is left. With equal shares, the time would be that of the slowest worker, which is 10% longer in
 /// a short run if another program takes its processor for some milliseconds.
-fn pass(kind: Kind, workers: usize, bytes: u64) -> io::Result<(u64, f64)> {
+fn pass(kind: Kind, workers: usize, bytes: u64) -> Result<(u64, f64)> {
     /// Size of a piece, and of a reader's buffer: it stays in the processor's cache.
     const PIECE: usize = 256 << 10;
-    let pieces = (bytes / (workers * PART) as u64).max(1) as usize * (PART / PIECE);
+    let rounds = (bytes / (workers * PART) as u64).max(1) as usize;
+    let pieces = rounds * workers * (PART / PIECE);
     // Set once the threads are started, which may be fewer than requested.
     let ready: OnceLock<(Barrier, AtomicUsize)> = OnceLock::new();
     let work = || {
@@ -146,7 +140,7 @@ fn pass(kind: Kind, workers: usize, bytes: u64) -> io::Result<(u64, f64)> {
         let (source, clock) = (source?, Instant::now());
         let mut bytes = 0;
         for part in source.data().chunks_exact(PIECE).cycle() {
-            if taken.fetch_add(1, Ordering::Relaxed) >= pieces * workers {
+            if taken.fetch_add(1, Ordering::Relaxed) >= pieces {
                 break;
             }
             let part = std::hint::black_box(part);
@@ -174,8 +168,9 @@ fn pass(kind: Kind, workers: usize, bytes: u64) -> io::Result<(u64, f64)> {
 }
 
 /// Memory with content, on huge pages as far as the system has them: the roof is the fastest way through memory.
-fn source() -> io::Result<Buf> {
-    let mut source = Pool::new(1, PART)?.take().expect("a new pool is full");
+fn source() -> Result<Buf> {
+    let pool = Pool::new(1, PART).map_err(|error| Error::io("allocate", "memory", error));
+    let mut source = pool?.take().expect("a new pool is full");
     source.place(0, PART);
     source.data_mut().fill(1);
     Ok(source)

@@ -110,12 +110,11 @@ impl AsyncStream {
         let failed = self.failed.take();
         if std::mem::take(&mut self.adrift) {
             self.position = self.end();
-            return Poll::Ready(failed.map_or(Ok(()), |(error, _)| Err(error)));
+        } else if let Some((_, position)) = failed {
+            // The ranges were reserved; only the bytes before the failure count.
+            self.position = position;
         }
-        let Some((error, position)) = failed else { return Poll::Ready(Ok(())) };
-        // The ranges were reserved; only the bytes before the failure count.
-        self.position = position;
-        Poll::Ready(Err(error))
+        Poll::Ready(failed.map_or(Ok(()), |(error, _)| Err(error)))
     }
 
     /// Waits for the first write in flight and notes its result.

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 use super::calls::in_environment;
 use super::cleanup::{self, CleanupGuard};
-use super::handle::{absent, directory};
+use super::handle::refused;
 use super::inner::{CacheMode, File, Inner};
 use super::inner::{OnClose, has_room, release};
 use super::locks::lock_whole;
@@ -160,15 +160,13 @@ impl OpenOptions {
 
     fn refusal(&self, path: &Path, error: Code) -> Error {
         match error {
-            Code::IS_DIRECTORY => directory(path),
             Code::LINK_LOOP if !self.follow => Error::new(
                 ErrorKind::Unsupported,
                 "open",
                 path,
                 "it is a symbolic link, and follow_symlinks is off",
             ),
-            Code::NO_SUCH_ADDRESS => absent(path),
-            error => Error::io("open", path, error.into()),
+            error => refused(path, error),
         }
     }
 

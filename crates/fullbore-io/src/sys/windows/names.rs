@@ -311,6 +311,8 @@ unsupported! {
 mod tests {
     use std::os::windows::fs::OpenOptionsExt as _;
 
+    use super::super::handle::OpenFlags;
+    use super::super::open::open;
     use super::*;
 
     /// Makes a directory a junction to another; false if the file system has none.
@@ -386,10 +388,7 @@ mod tests {
         std::fs::write(new, "new").unwrap();
         let at = CURRENT_DIRECTORY;
         let held = std::fs::OpenOptions::new().read(true).share_mode(0).open(path).unwrap();
-        assert_eq!(
-            super::super::open::open(path, super::super::handle::OpenFlags::READ, 0).unwrap_err(),
-            Code::HELD
-        );
+        assert_eq!(open(path, OpenFlags::READ, 0).unwrap_err(), Code::HELD);
         assert_eq!(rename(at, new, at, path), Err(Code::HELD));
         assert_eq!(remove(at, path, AtFlags::empty()), Err(Code::HELD));
         drop(held);
