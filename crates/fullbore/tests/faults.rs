@@ -5,7 +5,9 @@ use std::path::Path;
 
 use fullbore::buf::Direction;
 use fullbore::error::Result;
-use fullbore::fault::{Fault, Plan};
+#[cfg(unix)]
+use fullbore::fault::Fault;
+use fullbore::fault::Plan;
 use fullbore::file::{Durability, File, Output, Placement};
 use fullbore::operation::{self, Kernel};
 use fullbore::strategy::NAMED;
