@@ -77,6 +77,22 @@ fn set_id_bits_survive_only_with_owner_and_group() {
     }
 }
 
+/// A change of the mode by a user outside the group clears the bit.
+#[test]
+fn new_directories_inherit_the_set_group_id_bit() {
+    let Some(()) = or_skip("a directory of another group", root()) else { return };
+    let Some(other) = Unprivileged::new() else { return };
+    let dir = TestDir::open_to_all();
+    dir.directories(["tree/inner", "shared"]);
+    chown(dir.at("shared"), None, Some(4242)).unwrap();
+    dir.set_mode("shared", 0o2777);
+    run(other.command(["copy", "-r"]).arg(dir.at("tree")).arg(dir.at("shared/copy"))).succeeds();
+    for name in ["shared/copy", "shared/copy/inner"] {
+        let (mode, owner, group) = rights(&dir, name);
+        assert_eq!((mode & 0o2000, owner, group), (0o2000, 65534, 4242), "{name}");
+    }
+}
+
 #[test]
 fn a_new_file_has_the_mode_of_any_new_file() {
     let dir = TestDir::new();

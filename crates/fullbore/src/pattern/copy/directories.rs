@@ -9,7 +9,7 @@ use super::attributes::{self, Place};
 use super::directory::{Directory, Entry, c_name, path};
 use super::failure::{Copied, CopyError};
 use super::note::Begun;
-use super::options::CopyEvent;
+use super::options::{CopyEvent, CopyKind, Existing};
 use super::tree_copy::{TreeCopy, Worker};
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{Durability, HeldDir, Temporary, usual_mode};
@@ -54,6 +54,11 @@ impl TreeCopy<'_> {
                     let (source, target) = (entry.source_path(), entry.target_path());
                     let leads_to = |stat: Status| stat.identity() == identity;
                     let leads = sys::stat_at(&within, target_name, AtFlags::empty()).is_ok_and(leads_to);
+                    let keeps_all =
+                        self.options.existing == Existing::Skip || self.options.kind == CopyKind::HardLink;
+                    if leads_to(there) && keeps_all {
+                        return Ok(());
+                    }
                     if leads_to(there) || !follow && leads {
                         return Err(CopyError::SameFile { source, target });
                     }
@@ -78,8 +83,12 @@ impl TreeCopy<'_> {
                     make()
                 }
                 Ok(None) => {
+                    // A later change of the mode by a user outside the group would clear the set-group-ID bit that the
+                    // new directory inherits.
+                    let inherits = sys::status(&within).is_ok_and(|stat| stat.permissions() & 0o2000 != 0);
+                    let mode = if inherits { mode } else { 0o700 };
                     let made = Temporary::create(&parent.target, trimmed(shown), true, |directory, name| {
-                        sys::make_directory(directory, name, 0o700)
+                        sys::make_directory(directory, name, mode)
                     });
                     let (temporary, ()) =
                         made.map_err(|error| Error::io("create directory", entry.target_path(), error))?;
