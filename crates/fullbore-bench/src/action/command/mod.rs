@@ -149,8 +149,7 @@ impl CommandWorkload {
     fn verify_output(&self, test_files: &TestFiles) -> Result<()> {
         let (whole, _) = self.inputs(test_files)?;
         let mut data = vec![0; VERIFY_BYTES.min(test_files.transform_len as usize)];
-        let len = whole.read_at(&mut data, 0)?;
-        data.truncate(len);
+        whole.read_exact_at(&mut data, 0)?;
         let write = |name: &str| {
             Temporary::make(test_files.directory().join(name), |path| {
                 std::fs::write(path, &data).map_err(|error| Error::io("write", path, error))

@@ -228,8 +228,7 @@ impl Search<'_> {
         let mut first = vec![0; SourceInfo::BYTES];
         let read_mode = match file.seekable_len()? {
             Some(len) if len > SMALL as u64 => {
-                let count = file.read_at(&mut first, 0)?;
-                first.truncate(count);
+                file.read_exact_at(&mut first, 0)?;
                 ReadMode::Streamed
             }
             None if file.kind() == FileKind::Fifo && first_is_plain(&io::stdin()) => {

@@ -169,8 +169,10 @@ impl<'a> Pair<'a> {
 
     fn flows(&self) -> (Flow<'a>, Flow<'a>, usize) {
         let flow = |side: &Side<'a>| Flow::of(side.file, side.file.start(), side.skip, self.limit);
-        let request = self.left.choice.first.request.max(self.right.choice.first.request).clamp(1, RUN);
-        (flow(&self.left), flow(&self.right), request)
+        let short = self.before.iter().all(|before| before.is_some_and(|stamp| stamp.len <= self.page));
+        let longest = if short { 2 * self.page as usize } else { RUN };
+        let request = self.left.choice.first.request.max(self.right.choice.first.request);
+        (flow(&self.left), flow(&self.right), request.clamp(1, longest))
     }
 
     fn compare_flow(&self, extent: &Extent, progress: &Progress) -> Result<(Stats, Comparison)> {
