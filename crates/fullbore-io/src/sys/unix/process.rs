@@ -51,6 +51,13 @@ pub fn effective_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
+/// True if the process may set the set-group-ID bit of a file with this group.
+pub fn may_set_group_id(group: u32) -> bool {
+    let group = rustix::process::Gid::from_raw(group);
+    let groups = || rustix::process::getgroups().is_ok_and(|groups| groups.contains(&group));
+    effective_user() == 0 || rustix::process::getegid() == group || groups()
+}
+
 /// The umask, determined once. Reading it sets a strict umask for all threads for a moment, because the system has no
 /// call that only returns it.
 pub fn umask() -> u32 {

@@ -83,10 +83,11 @@ impl TreeCopy<'_> {
                     make()
                 }
                 Ok(None) => {
-                    // A later change of the mode by a user outside the group would clear the set-group-ID bit that the
-                    // new directory inherits.
-                    let inherits = sys::status(&within).is_ok_and(|stat| stat.permissions() & 0o2000 != 0);
-                    let mode = if inherits { mode } else { 0o700 };
+                    // The new directory inherits a set-group-ID bit, which a later change of its mode by a user outside the
+                    // group would clear.
+                    let above = sys::status(&within).map_err(of_target)?;
+                    let inherits = above.permissions() & 0o2000 != 0;
+                    let mode = if inherits && !sys::may_set_group_id(above.gid) { mode } else { 0o700 };
                     let made = Temporary::create(&parent.target, trimmed(shown), true, |directory, name| {
                         sys::make_directory(directory, name, mode)
                     });
