@@ -1,10 +1,11 @@
 //! Files with every option of the platform, at the full speed of the machine.
 //!
 //! [`mod@file`] opens any kind of path and transfers at offsets, [`stream`] adds a position and a buffer, [`asynchronous`] makes
-//! the same transfers futures, and [`mod@buf`] has the aligned memory that direct I/O needs. The crate `fullbore` builds on it:
-//! operations over whole files on all workers, by the access method that suits them.
+//! the same transfers futures, and [`mod@buf`] has the aligned memory that direct I/O needs. The crate `fullbore` builds on this
+//! crate: it runs operations over whole files on all workers, with the access method that suits the files.
 //!
-//! A function that returns a [`Result`] fails with the error of its system call; a section of errors names others and what they mean.
+//! A function that returns a [`Result`] fails with the error of its system call. If it has other errors, its section *Errors* lists
+//! them.
 //!
 //! ```
 //! use fullbore_io::file::File;

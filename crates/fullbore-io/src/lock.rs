@@ -1,5 +1,6 @@
-//! Locks without poisoning: if a thread panics while it holds a lock, others can still take it, so the guarded value must be valid
-//! wherever its holder can panic. The panic still ends the run, because the thread that joins the panicked one panics too.
+//! Locks without poisoning: if a thread panics while it holds a lock, others can still take the lock, so the guarded value must be
+//! valid at every point at which the holder can panic. The panic still ends the run, because the thread that joins the panicked one
+//! panics too.
 
 use std::sync::{MutexGuard, PoisonError, TryLockError};
 

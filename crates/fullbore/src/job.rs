@@ -1,4 +1,4 @@
-//! The entry point for programs: an operation over files with everything that decides speed chosen, or set.
+//! The entry point for programs: runs an operation over files, with a strategy that is chosen automatically or set by the caller.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -61,7 +61,8 @@ impl Job {
         Self::default()
     }
 
-    /// Sets the strategy, as `--strategy` takes it: `method=uring,depth=8`. Fields that are not named are chosen.
+    /// Sets the strategy, in the form that `--strategy` takes: `method=uring,depth=8`. The planner chooses the
+    /// fields that are not named.
     ///
     /// # Errors
     /// If the text cannot be parsed, with the field at fault.
@@ -110,7 +111,8 @@ impl Job {
         Self { profile: Some(Arc::new(profile)), ..self }
     }
 
-    /// Calls `planned` with path and plan of each file before its bytes are moved. Every file is planned then, except in copies.
+    /// Calls `planned` with the path and the plan of each file before its bytes are moved. With this function set, every file is
+    /// planned, except in copies.
     ///
     /// ```
     /// use std::sync::{Arc, OnceLock};
@@ -133,7 +135,8 @@ impl Job {
         &self.spec
     }
 
-    /// Folds `operation` over all bytes of `input`: a large file by all workers, a pipe as it arrives.
+    /// Folds `operation` over all bytes of `input`: all workers read a large file, and the bytes of a pipe
+    /// are folded as they arrive.
     ///
     /// # Errors
     /// As [`pattern::fold`].
@@ -183,7 +186,7 @@ impl Job {
         self.pair(left, right)?.compare(&Extent::default())
     }
 
-    /// Transforms `input` into the file `output`, which is complete when this returns, and as it was after an error.
+    /// Transforms `input` into the file `output`, which is complete when this returns, and unchanged after an error.
     ///
     /// # Errors
     /// As [`pattern::transform`].
@@ -227,7 +230,7 @@ impl Job {
     /// Copies a file or directory tree to the path `target`, with permissions. Symbolic links in a tree are copied as links.
     ///
     /// # Errors
-    /// The first of those of [`pattern::copy`]; the rest of a tree is copied nevertheless.
+    /// The first error of [`pattern::copy`]; the rest of a tree is copied nevertheless.
     pub fn copy(&self, source: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<CopyStats> {
         let options = CopyOptions { recursive: true, follow: Follow::Sources, ..CopyOptions::default() };
         let first: Mutex<Option<CopyError>> = Mutex::default();

@@ -1,6 +1,6 @@
-//! Operations over files on all workers, by the access method that is fastest on this machine.
+//! Operations over files, in parallel and with the access method that is fastest on this machine.
 //!
-//! A [`Job`] runs an operation over files on all workers, by the access method that suits them:
+//! A [`Job`] runs an operation over files on all workers, with the access method that suits the files:
 //!
 //! ```
 //! use fullbore::{Job, fold_fn, op};
@@ -19,9 +19,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Files with every option of the platform are in [`mod@file`], with a position and buffer in [`stream`], as futures in
-//! [`asynchronous`]. A [`pattern`] is the shape of an [`operation`] (transform, fold, search, compare, copy); a [`strategy`] is
-//! everything that decides speed and nothing that decides the result. `docs/architecture.md` describes the layers.
+//! [`mod@file`] has files with every option of the platform, [`stream`] adds a position and a buffer to them, and [`asynchronous`]
+//! makes their transfers futures. A [`pattern`] is the shape of an [`operation`] (transform, fold, search, compare, copy). A
+//! [`strategy`] is everything that affects speed and nothing that affects the result. `docs/architecture.md` describes the layers.
 #![deny(unsafe_code)]
 
 mod input;

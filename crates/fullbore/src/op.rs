@@ -1,4 +1,4 @@
-//! Typed operations for [`Job`](crate::Job): transforms, counts and hashes without a text to parse.
+//! Operations for [`Job`](crate::Job) as typed functions: transforms, counts and hashes, without a specification to parse.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -8,7 +8,7 @@ use crate::operation::{Count, Encoding, Fold, Split};
 
 pub use crate::operation::maps::{Map, caesar, lower, rot13, shift, swab, upper, xor};
 
-/// A fold of three functions, as [`fold_fn`] makes it.
+/// A fold that consists of three functions, created by [`fold_fn`].
 #[derive(Debug, Clone)]
 pub struct FnFold<I, B, M> {
     identity: I,
@@ -17,8 +17,8 @@ pub struct FnFold<I, B, M> {
     split: Split,
 }
 
-/// A fold of `identity`, the state of no bytes; `block`, which adds a run of bytes to a state; and `merge`, which adds the state of
-/// the bytes that follow. The file may be cut anywhere, unless [`FnFold::split`] sets its boundaries.
+/// Creates a fold from three functions: `identity` returns the state of no bytes, `block` adds a run of bytes to a state, and
+/// `merge` adds the state of the bytes that follow. The file may be cut anywhere, unless [`FnFold::split`] sets its boundaries.
 ///
 /// ```
 /// let longest = fullbore::fold_fn(

@@ -37,8 +37,8 @@ impl AsyncFile {
     /// Copies a range of this file to `offset` of `target` (all in bytes) by the methods of [`File::copy_range`], on one thread of
     /// this file's driver. The copy ends where the source does, so `0..u64::MAX` copies everything.
     ///
-    /// The copy starts at the first poll. If the future is dropped later, the copy continues to its end: to be able to stop,
-    /// copy ranges of some megabytes.
+    /// The copy starts at the first poll. If the future is dropped later, the copy continues to its end. To be able to stop
+    /// a copy, copy ranges of a few megabytes at a time.
     ///
     /// ```
     /// use fullbore_io::asynchronous::AsyncFile;
@@ -251,7 +251,7 @@ impl OpenOptions {
 type Work<T> = Box<dyn FnOnce() -> Result<T> + Send>;
 
 /// A call that starts at the first poll of the future. If the future is dropped before a thread has started the call, the
-/// call never runs; if later, its result (an open file) is closed.
+/// call never runs; if it is dropped later, the result (an open file) is closed.
 pub struct BlockingCall<T> {
     driver: Driver,
     doing: &'static str,

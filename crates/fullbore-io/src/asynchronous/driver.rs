@@ -32,8 +32,8 @@ pub struct DriverConfig {
     /// Maximum number of operations in flight, 1 to 4096; further ones wait in order of arrival. Reads and writes of pipes,
     /// sockets and terminals, which may wait for another process, do not count.
     pub in_flight: usize,
-    /// Maximum number of threads for blocking calls, 1 to 1024; they are started on demand. One more waits for all pipes,
-    /// sockets and terminals if the ring cannot.
+    /// Maximum number of threads for blocking calls, 1 to 1024; they are started on demand. If the ring cannot wait for
+    /// pipes, sockets and terminals, one more thread does.
     pub threads: usize,
 }
 
@@ -45,8 +45,8 @@ impl Default for DriverConfig {
 
 /// An executor of asynchronous operations. A clone is the same driver.
 ///
-/// After the last clone, file and future of a driver is dropped, operations in flight continue, keep their memory and
-/// descriptors until they complete, and then end the driver's threads. Dropping never blocks.
+/// After the last clone, file and future of a driver are dropped, operations in flight continue and keep their memory
+/// and descriptors until they complete; then the driver's threads end. Dropping never blocks.
 ///
 /// After a `fork` the child must create a driver of its own: operations on the parent's driver fail there.
 ///

@@ -1,4 +1,4 @@
-//! Asynchronous files for any executor: futures that need no run-time, served by an io_uring where it helps and by a bounded
+//! Asynchronous files for any executor: futures that need no runtime. An io_uring serves them where it helps, and a bounded
 //! number of threads elsewhere.
 //!
 //! ```
@@ -17,9 +17,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A future owns its buffer and a clone of its file. Once the operation is started, the driver owns them until the system
-//! has finished with them. A future may therefore be dropped at any time: the operation continues without it or is
-//! cancelled, and buffer and file are freed after its end.
+//! A future owns its buffer and a clone of its file. Once the operation is started, the driver owns both until the system
+//! no longer uses them. A future may therefore be dropped at any time: the operation continues without it or is
+//! cancelled, and buffer and file are freed when the operation has ended.
 #![forbid(unsafe_code)]
 
 mod calls;

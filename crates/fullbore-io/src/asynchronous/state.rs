@@ -1,4 +1,4 @@
-//! The operations of a driver with what they own and what they wait for; everything is under one lock.
+//! The operations of a driver, with the resources that they own and the events that they wait for, all under one lock.
 
 use std::collections::VecDeque;
 use std::task::Waker;

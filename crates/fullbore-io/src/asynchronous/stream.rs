@@ -21,9 +21,9 @@ const WRITES: usize = 8;
 /// A sequential reader and writer over an [`AsyncFile`]. With the features `tokio` and `futures` it implements their
 /// `AsyncRead`, `AsyncWrite` and `AsyncSeek`.
 ///
-/// A write returns once it has started, with up to 2 MiB; up to 8 writes of 2 MiB in all are in flight. Their ranges are reserved by
-/// then; an error is returned by a later write, read, seek, flush or shutdown, and the position is then after the last byte written
-/// before the failure: **flush before dropping the stream**.
+/// A write takes up to 2 MiB and returns once it has started; up to 8 writes, of 2 MiB in all, are in flight. The position then
+/// includes their ranges. If one fails, a later write, read, seek, flush or shutdown returns the error, and the position is after
+/// the last byte written before the failure. Therefore **flush before dropping the stream**.
 ///
 /// ```
 /// use fullbore_io::asynchronous::{AsyncFile, AsyncStream, Driver};

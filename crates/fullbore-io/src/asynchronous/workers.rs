@@ -1,4 +1,5 @@
-//! The threads of a driver: those that make blocking calls, and the one that waits for pipes, sockets and terminals without a ring.
+//! The threads of a driver: those that make blocking calls and, in a driver without a ring, the one that waits for pipes, sockets
+//! and terminals.
 
 use std::io;
 use std::sync::Arc;

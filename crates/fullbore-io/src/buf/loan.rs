@@ -1,5 +1,5 @@
-//! Buffers of operations in flight: a buffer without its type, in a fixed number of words, and the memory whose address
-//! is passed to the system. Nothing is allocated: the words hold the value itself.
+//! Buffers of operations in flight: a type-erased buffer in a fixed number of words, and the memory whose address is
+//! passed to the system. Nothing is allocated, because the words hold the value itself.
 
 use std::any::TypeId;
 use std::io;

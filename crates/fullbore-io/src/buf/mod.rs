@@ -1,7 +1,7 @@
 //! Page-aligned buffers and their pool.
 //!
 //! A buffer is a slot of one anonymous mapping. Direct I/O can therefore use it, an io_uring can register the whole
-//! pool at once, and the memory of a run is known before it starts. `docs/files.md` shows direct I/O with them.
+//! pool at once, and the memory of a run is known before the run starts. `docs/files.md` shows direct I/O with such buffers.
 #![allow(unsafe_code)]
 
 mod huge_pages;

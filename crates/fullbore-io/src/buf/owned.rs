@@ -20,7 +20,7 @@ impl Segment {
     }
 }
 
-/// Memory that an asynchronous operation takes and returns.
+/// Memory that an asynchronous operation takes ownership of and returns.
 ///
 /// A read fills it from the start and then calls [`filled`](Self::filled); a write writes its data. A `Vec` of buffers
 /// is a buffer too: its segments are read and written in one call (scatter/gather).

@@ -168,8 +168,8 @@ impl Pool {
     }
 
     /// Creates a pool for direct I/O, whose memory is contiguous: it is on huge pages (of 2 MiB, on Linux) even if it is
-    /// smaller. A device then gets a request as one segment instead of one per page of 4 KiB, and some devices, such as those of
-    /// virtual machines, take several times as long for the latter. The memory is rounded up to whole huge pages.
+    /// smaller. A device then gets a request as one segment instead of one segment per page of 4 KiB, with which some devices,
+    /// such as those of virtual machines, take several times as long. The memory is rounded up to whole huge pages.
     ///
     /// Requests of one page, and systems without huge pages, get the memory of [`Pool::new`].
     ///
@@ -200,16 +200,16 @@ impl Pool {
         Ok(Self { region, free })
     }
 
-    /// True if the memory of such a pool is requested on huge pages: all of at least one, and contiguous ones of larger requests
-    /// than a page.
+    /// True if the memory of such a pool is requested on huge pages: that of a pool of at least one huge page, and that of a
+    /// contiguous pool for requests larger than a page.
     #[doc(hidden)]
     pub fn on_huge_pages(count: usize, request: usize, contiguous: bool) -> bool {
         let len = Self::capacity(request).saturating_mul(count.max(1));
         len >= HUGE_PAGE || contiguous && memory::HUGE_PAGES && request > ALIGNMENT
     }
 
-    /// Memory in bytes of one buffer for requests of `request` bytes; `usize::MAX` for requests that no memory can
-    /// hold.
+    /// Memory in bytes of one buffer for requests of `request` bytes; `usize::MAX` for requests that are too large
+    /// for any memory.
     pub fn capacity(request: usize) -> usize {
         // An unaligned request touches one block more than an aligned one of the same length.
         let blocks = request.checked_next_multiple_of(ALIGNMENT);

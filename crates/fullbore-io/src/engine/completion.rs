@@ -1,5 +1,5 @@
-//! Completion of requests: short transfers are continued, interrupted ones repeated, and the end of a file is distinguished
-//! from a truncated file. Also the bytes of mapped files, which are lent in place, and copies inside the kernel.
+//! Completion of requests: short transfers are continued, interrupted ones are repeated, and the end of a file is distinguished
+//! from a truncated file. The module also gives access to the bytes of mapped files in place, and copies inside the kernel.
 
 use std::io;
 use std::time::Instant;
@@ -229,8 +229,8 @@ impl Judged<'_> {
 }
 
 impl IoQueue {
-    /// Lends `len` bytes at `offset` in place; a result computed from them is valid only after [`check`](Self::check). Fails with
-    /// [`ErrorKind::Changed`] if the file became shorter.
+    /// Gives access to `len` bytes at `offset` in place; a result computed from them is valid only after [`check`](Self::check).
+    /// Fails with [`ErrorKind::Changed`] if the file became shorter.
     pub fn view(&mut self, offset: u64, len: usize) -> Result<&[u8]> {
         self.reachable("read", offset, len)?;
         self.stats.bytes += len as u64;
@@ -241,7 +241,7 @@ impl IoQueue {
         self.engine.view(offset, len).map_err(fail)
     }
 
-    /// Lends `len` bytes at `offset` for writing, as [`view`](Self::view).
+    /// Gives access to `len` bytes at `offset` for writing, as [`view`](Self::view).
     pub fn view_mut(&mut self, offset: u64, len: usize) -> Result<&mut [u8]> {
         self.reachable("write", offset, len)?;
         self.stats.bytes += len as u64;
@@ -257,8 +257,8 @@ impl IoQueue {
         Judged { file: &self.file, limit: self.limit, before: self.before }
     }
 
-    /// Checks that all bytes lent so far, up to `offset`, were bytes of the file; `doing` is the verb of the message. Fails with
-    /// [`ErrorKind::Changed`] for a truncated file, [`ErrorKind::NoSpace`] for a write without space.
+    /// Checks that all bytes accessed in place so far, up to `offset`, were bytes of the file; `doing` is the verb of the
+    /// message. Fails with [`ErrorKind::Changed`] for a truncated file, [`ErrorKind::NoSpace`] for a write without space.
     pub fn check(&self, doing: &'static str, offset: u64) -> Result<()> {
         self.engine.check().map_err(|error| self.judged().fault(doing, offset, error))
     }

@@ -1,8 +1,8 @@
-//! The I/O queue: an engine plus everything that all engines need and none should contain.
+//! The I/O queue: an engine plus everything that all engines need but none should contain.
 //!
-//! A queue continues short transfers, repeats requests after `EINTR` and `EAGAIN`, aligns direct I/O (reads are widened to
-//! whole blocks, the unaligned edges of writes are read, modified and written), distinguishes the end of a file from a file
-//! that was truncated, and counts.
+//! A queue continues short transfers, repeats requests after `EINTR` and `EAGAIN`, and aligns direct I/O (reads are widened to
+//! whole blocks; the unaligned edges of writes are read, modified and written). It distinguishes the end of a file from a file
+//! that was truncated, and it counts requests and bytes.
 
 use std::collections::VecDeque;
 use std::io;
@@ -80,7 +80,7 @@ pub(super) struct Timing {
     pub(super) latencies: Latencies,
 }
 
-/// An engine with short transfers, interruptions, alignment, end of file and counting handled.
+/// An engine with a layer that handles short transfers, interruptions, alignment, end of file and counting.
 pub struct IoQueue {
     pub(super) engine: Box<dyn Engine>,
     pub(super) file: File,
@@ -165,9 +165,9 @@ impl IoQueue {
     }
 
     /// Records the latency of every request from now on, from the call that queues it to its delivery by
-    /// [`next`](Self::next) or [`ready`](Self::ready), at two clock readings per request. A completed request waits
-    /// while the caller processes the one before it, so the mean latency is the depth over the rate (Little's law).
-    /// Bytes lent in place and bytes copied in the kernel are not requests and have no latency.
+    /// [`next`](Self::next) or [`ready`](Self::ready). This takes two clock readings per request. A completed
+    /// request waits while the caller processes the one before it, so the mean latency is the depth over the rate
+    /// (Little's law). Access in place and copies in the kernel are not requests and have no latency.
     pub fn time_requests(&mut self) {
         let now = Instant::now();
         let since = vec![now; self.pending.len()];
@@ -179,12 +179,12 @@ impl IoQueue {
         self.timing.as_mut().map(|timing| std::mem::take(&mut timing.latencies)).unwrap_or_default()
     }
 
-    /// True if the engine lends the file in place.
+    /// True if the engine gives access to the file's bytes in place.
     pub fn mapped(&self) -> bool {
         self.mapped
     }
 
-    /// Leaves the waits for the requests in flight out of the statistics, until more are queued.
+    /// Excludes the waits for the requests in flight from the statistics, until more requests are queued.
     pub fn drain(&mut self) {
         self.draining = true;
     }

@@ -16,13 +16,15 @@ pub struct Capabilities {
     pub depth: usize,
     /// True if several queued requests become one system call, so that they are best queued together.
     pub batched: bool,
-    /// True if its queued requests are synchronous calls of threads, so that each costs more than a call.
+    /// True if threads execute its queued requests by synchronous calls, so that each request costs more than
+    /// a call.
     pub by_threads: bool,
-    /// True if it lends the file's bytes in place ([`Engine::view`]).
+    /// True if it gives access to the file's bytes in place ([`Engine::view`]).
     pub mapped: bool,
     /// True if it copies between two files inside the kernel ([`Engine::copy_in_kernel`]).
     pub copies_in_kernel: bool,
-    /// Size in bytes of a buffer of its own, through which requests up to that size pass; 0 without one.
+    /// Size in bytes of the method's own buffer, through which requests up to that size pass; 0 if it has
+    /// none.
     pub buffer: usize,
     /// Bypass of the page cache.
     pub direct: Availability,
@@ -31,7 +33,7 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
-    /// Those of a method that makes a call for each request and waits for it.
+    /// The capabilities of a method that makes a call for each request and waits for it.
     pub const SYNCHRONOUS: Self = Self {
         transfers: true,
         storage: true,

@@ -1,5 +1,5 @@
-//! Methods without requests: `mmap`, the file mapped into memory, whole or in parts that are unmapped once passed; and copies from
-//! file to file in the kernel, without mapping the bytes into the process.
+//! Methods without requests: `mmap`, which maps the file whole or in parts that are unmapped after use; and copies from file to file
+//! in the kernel, without mapping the bytes into the process.
 
 use std::io;
 

@@ -1,5 +1,5 @@
-//! `port`, `event` and `routine`: overlapped transfers of Windows, which differ in the way to learn of a completion: from a
-//! completion port, by an event for each request, or by a completion routine. `ioring`: the I/O ring of Windows 11. `scatter`:
+//! `port`, `event` and `routine`: overlapped transfers of Windows, whose completions are reported by a completion port, by an
+//! event for each request, or by a completion routine. `ioring`: the I/O ring of Windows 11. `scatter`:
 //! `ReadFileScatter` and `WriteFileGather`, one call for queued requests that are adjacent in the file, without the page cache.
 
 use std::io;

@@ -1,4 +1,4 @@
-//! Engines whose requests the system queues: the methods differ in the facility alone.
+//! Engines whose requests the system queues. The methods differ only in the facility of the system that they use.
 
 use std::io;
 

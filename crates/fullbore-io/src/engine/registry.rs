@@ -1,5 +1,6 @@
-//! All access methods, and tests of them on a file by using them: in a container, the kernel version does not show what is permitted.
-//! A new method is a static in this folder and a line here; the place of the line is its rank in the advice.
+//! All access methods, and tests of whether they work on a file. Each method is tested by using it, because the kernel version does
+//! not show which calls a container permits. A new method is a static in this folder and a line here; the position of the line is its
+//! rank in the advice.
 
 use std::{fmt, io};
 
@@ -150,9 +151,9 @@ fn try_out(
     })
 }
 
-/// As [`probe`] of a method that transfers, once per process and file system for regular files. A file that others have locked does
-/// not refute the method: the run's first transfer reports the lock. One with a share mode of its own does: it may deny the handles
-/// that the method needs.
+/// As [`probe`] of a method that transfers, once per process and file system for regular files. If others have locked the file, the
+/// method still counts as working, and the run's first transfer reports the lock. If the file itself was opened with a share mode,
+/// the method does not count as working, because the mode may deny the handles that the method needs.
 pub fn probe_once(
     method: &'static Method,
     file: &File,

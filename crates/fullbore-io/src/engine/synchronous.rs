@@ -1,4 +1,4 @@
-//! Methods whose requests are complete when they are reaped: synchronous ones, and `preadv` and `pwritev` for adjacent requests.
+//! Methods that make synchronous calls: one for each request, or one (`preadv`, `pwritev`) for several adjacent requests.
 
 use std::io;
 
@@ -45,7 +45,7 @@ pub(super) static THROUGH: Method = Method {
     },
 };
 
-/// As most programs use files: with a buffer of the library's own.
+/// Files as most programs use them: through a buffer of the C library.
 pub(super) static STDIO: Method = Method {
     name: "stdio",
     summary: "the C library's FILE* (fread, fwrite)",

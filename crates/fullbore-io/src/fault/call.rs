@@ -97,7 +97,8 @@ pub struct Operation<'a> {
     pub file: &'a dyn Subject,
     /// Unit of shortened transfers, in bytes: 1, or the alignment of direct I/O.
     pub unit: usize,
-    /// Addresses of the buffers, and of several their lengths, combined by bitwise or: the alignment that all of them have.
+    /// The addresses of the buffers and, if there are several, their lengths, combined by bitwise or: this gives their
+    /// common alignment.
     pub memory: usize,
     /// The call.
     pub call: Call<'a>,

@@ -1,15 +1,15 @@
 //! Injected faults: storage failures on demand, reproducible from a seed.
 //!
 //! A [`Plan`] is attached to a file ([`File::with_faults`]) or an output ([`Output::with_faults`]) and inherited by every
-//! handle made from it. It is consulted before each call of the file, or of an engine on it, and lets the call pass, shortens
-//! it or fails it. With [`Plan::with_power_failure`] it also records everything that no sync has covered and
-//! can [revert it](Plan::crash) as a power failure would.
+//! handle made from it. The plan is consulted before each call on the file, including calls by engines, and permits the call,
+//! shortens it or makes it fail. With [`Plan::with_power_failure`] it also records every change that no sync has covered, and
+//! can [revert these changes](Plan::crash) as a power failure would.
 //!
 //! For files without offsets (pipes, devices) the plan counts the bytes from the moment of attachment, read and written
 //! bytes separately, and uses these counts as offsets.
 //!
-//! Requires the feature `fault`. Without it nothing of this is compiled; with it, a file without a plan costs one branch per
-//! call.
+//! The module requires the feature `fault`. Without the feature, none of it is compiled; with it, a file without a plan costs
+//! one branch per call.
 //!
 //! ```
 //! # let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The plan: decides from a seed, before each call, if it fails.
+//! The plan: decides from a seed, before each call, whether the call fails.
 
 use std::io;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use crate::file::types::Call;
 use crate::lock::Mutex;
 use crate::sys::{self, Code};
 
-/// A list of faults and a record of their effects. A clone is the same plan, so that several files can share one and its
-/// counts can be read afterwards. The same seed with the same calls in the same order gives the same faults.
+/// A list of faults and a record of their effects. A clone refers to the same plan, so that several files can share it
+/// and its counts can be read afterwards. The same seed with the same calls in the same order gives the same faults.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Plan {
@@ -75,7 +75,7 @@ impl Plan {
     }
 
     /// Records from now on everything that no sync has covered, for [`crash`](Self::crash). The bytes that writes replace
-    /// are kept in memory, so this is for files of a test's size.
+    /// are kept in memory, so this is only for files as small as those of tests.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -98,9 +98,9 @@ impl Plan {
         self
     }
 
-    /// Decides about a call and records it as made if it may proceed. Returns the number of bytes that it may move, or the error
-    /// that replaces it; calls that move no bytes ignore the number. Files and engines that carry the plan call this themselves;
-    /// code that passes calls to the system in another way calls it first (see [`Operation`]).
+    /// Decides whether a call may proceed and, if so, records it as made. Returns the number of bytes that it may move, or the
+    /// error that replaces it; calls that move no bytes ignore the number. Files and engines that carry the plan call this
+    /// themselves; code that passes calls to the system in another way calls it first (see [`Operation`]).
     pub fn before(&self, operation: &Operation<'_>) -> io::Result<usize> {
         self.state.lock().judge(operation)
     }

@@ -1,4 +1,5 @@
-//! Rules of devices and of Windows that neither Linux nor Wine enforces. A plan does, so that the paths above are tested.
+//! Rules of devices and of Windows that neither Linux nor Wine enforces. A plan enforces them, so that the code above is tested
+//! against them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Options that a file may not support: hints, reservation, appending, write-through. Each is tried or determined, and
-//! its support is that of the file that was opened.
+//! Options that a file may not support: hints, reservation, appending, write-through. The support of each is determined on
+//! the file that was opened, by applying the option or from facts of the file.
 
 use std::ops::Range;
 use std::path::Path;

@@ -111,13 +111,13 @@ fn drops_by_flag(file: &File) -> bool {
 }
 
 impl File {
-    /// A handle on the same open file with another cache policy for transfers at offsets, and the support of the
-    /// policy. If it is unsupported, the handle uses the plain mode, through the cache.
+    /// Returns a handle on the same open file with another cache policy for transfers at offsets, and the
+    /// support of the policy. If it is unsupported, the handle uses the plain mode, through the cache.
     ///
     /// Only a direct handle bypasses the cache, at any offset and length: whole blocks of aligned memory are
     /// transferred directly, the rest goes through buffers of this crate. Blocks that are written in part are read,
-    /// modified and written back, one thread at a time; bytes that another process writes into the same block at the
-    /// same time can be lost, while other writers in this process are safe. The part of a write that ends in the file's
+    /// modified and written back, one thread at a time. Other writers in this process are safe, but bytes that another
+    /// process writes into the same block at the same time can be lost. The part of a write that ends in the file's
     /// last block goes through the cache.
     ///
     /// ```
@@ -140,7 +140,8 @@ impl File {
         (self.under(cache_mode), support)
     }
 
-    /// The cache policy of this handle and its support, also if the system rejected direct transfers later.
+    /// The cache policy of this handle and its support, including a later rejection of direct transfers by
+    /// the system.
     pub fn cache_policy(&self) -> (CachePolicy, Support) {
         match &self.inner.cache_mode {
             CacheMode::Plain => (CachePolicy::Keep, Support::Native),

@@ -1,7 +1,7 @@
-//! The system calls that move a file's bytes, one call each, which may move fewer bytes than requested and may be
-//! interrupted. The layers above loop. So that the loops are exercised, builds with debug assertions shorten transfers
-//! at random, as .NET halves small writes in its debug builds. Measurements would count the shortened calls: the
-//! environment variable `FULLBORE_NO_CUTS`, set to anything but empty or 0, turns this off.
+//! The system calls that move a file's bytes. Each function makes one call, which may move fewer bytes than requested and
+//! may be interrupted; the layers above loop. To exercise these loops, builds with debug assertions shorten transfers at
+//! random, as .NET halves small writes in its debug builds. The environment variable `FULLBORE_NO_CUTS`, set to anything
+//! but empty or 0, turns this off, for example for measurements, which would count the shortened calls.
 
 use std::cell::Cell;
 use std::io::{self, IoSlice, IoSliceMut};

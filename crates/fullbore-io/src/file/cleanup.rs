@@ -250,7 +250,7 @@ impl Drop for Unfinished {
 }
 
 /// Removes every temporary file and every file opened with [delete-on-close](super::OpenOptions::delete_on_close); returns the
-/// files that are left part old, part new. None can be created afterwards: for use just before the process exits.
+/// files that are left part old, part new. No such file can be created afterwards, so call this just before the process exits.
 ///
 /// ```
 /// // In the thread that waits for signals, before it ends the process.
@@ -275,7 +275,7 @@ pub fn cleanup() -> Vec<PathBuf> {
     unfinished
 }
 
-/// True after a call of [`cleanup`]: later failures are its consequence.
+/// True after a call of [`cleanup`], which may be the cause of later failures.
 pub fn is_cleaning_up() -> bool {
     CLEANING_UP.load(Ordering::Relaxed)
 }

@@ -1,7 +1,7 @@
 //! Copies of ranges, and their methods from block sharing down to reading and writing.
 //!
-//! Each method continues where the previous one stopped, so a method that fails after a part costs nothing but time.
-//! Only the last method, which reads, determines the end of the source: the others find some files (of `/proc`) empty.
+//! Each method continues where the previous one stopped, so if a method fails after a part, only time is lost. Only the
+//! last method, which reads, determines the end of the source, because to the others some files (of `/proc`) appear empty.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -17,8 +17,8 @@ use crate::lock::Mutex;
 use crate::sys::{self, AsHandle, Code, FileKind, Handle, Splice};
 
 impl File {
-    /// Makes a range of this file appear at `offset` of `target` (all in bytes) by sharing the blocks; a later write to
-    /// either file separates them. Clones the whole range or returns an error.
+    /// Clones a range of this file to `offset` of `target` (all in bytes): the files share the blocks until one of them
+    /// is written. Clones the whole range or returns an error.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`] if the file system cannot share blocks, or the range does not consist of whole blocks (it
@@ -51,8 +51,8 @@ impl File {
     /// pipe, or through memory. Each method continues where the previous one stopped.
     ///
     /// The copy ends where the source does, so `0..u64::MAX` copies everything; the report counts the bytes copied.
-    /// Sequential files (pipes, devices) have no offsets: 0 is required there. Holes may be filled. A handle that drops
-    /// cached pages or bypasses the cache does so here too.
+    /// Sequential files (pipes, devices) have no offsets: 0 is required there. Holes may be filled. If a handle drops
+    /// cached pages or bypasses the cache, the copy does so too.
     ///
     /// ```
     /// use fullbore_io::file::File;
@@ -378,7 +378,8 @@ pub fn clones(devices: (u64, u64)) -> bool {
     devices.0 == devices.1 && !UNSUPPORTED.lock().contains(&(CopyMethod::Clone, devices.0, devices.1))
 }
 
-/// Shares all blocks of a file with a new one; `true` if `target` is complete. For many files, so it makes few calls.
+/// Shares all blocks of a file with a new one; `true` if `target` is complete. It makes few calls, because it is used
+/// for many files.
 pub fn share_all(source: impl AsHandle, target: impl AsHandle, devices: (u64, u64)) -> bool {
     sys::clone_range(source.as_handle(), 0, 0, target.as_handle(), 0)
         .inspect_err(|error| note_error(CopyMethod::Clone, devices, *error))

@@ -17,7 +17,8 @@ use crate::sys::{
 /// that the system resolves the path of a directory once, not once per file. For small files eight directories deep
 /// that was 1 % of the CPU time of `fullbore sum` and 9 % of that of `fullbore grep`.
 ///
-/// A directory that is replaced meanwhile stays in use until a file of another directory is opened.
+/// If a directory is replaced meanwhile, the old one stays in use until a file of another directory is
+/// opened.
 #[derive(Debug, Default)]
 pub struct DirOpener {
     /// The path of the previous file's directory, with its slash.
@@ -70,8 +71,8 @@ impl HeldDir {
     }
 }
 
-/// Opens a name in a directory that is known as a regular file. The name may have been replaced by a pipe without a writer,
-/// whose open would wait for one. The handle keeps the flag `NONBLOCK`; the caller checks its kind.
+/// Opens a name in a directory that is known as a regular file. If the name was replaced by a pipe without a writer, a
+/// blocking open would wait for a writer. So the handle has the flag `NONBLOCK`, and the caller checks its kind.
 pub fn open_regular(
     directory: impl AsHandle,
     name: impl PathArg + Copy,
@@ -110,8 +111,8 @@ pub struct SettledReader {
 }
 
 impl SettledReader {
-    /// Reads a whole file with `read` into `bytes`, which must be longer, and returns its length. `None` if it needs a separate
-    /// check: longer, not cached, not regular, recently changed.
+    /// Reads a whole file with `read` into `bytes`, which must be longer, and returns its length. Returns `None` if the file
+    /// needs a separate check because it is longer, not cached, not regular or recently changed.
     pub fn read(
         &mut self,
         file: impl AsHandle,

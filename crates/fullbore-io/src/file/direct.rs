@@ -28,8 +28,8 @@ static EDGES: [Mutex<()>; 64] = [const { Mutex::new(()) }; 64];
 
 impl File {
     /// The alignment of direct transfers in bytes. If the file system serves them through the page cache, or reports no alignment,
-    /// it is the size of one of its blocks, which is always valid: the cases change at any time (btrfs moves small files into its
-    /// tree and out of it). [`crate::engine::probe`] reports them.
+    /// the result is its block size, which is always valid: whether a file supports direct transfers can change at any time (btrfs
+    /// moves small files into its tree and out of it). [`crate::engine::probe`] reports them.
     pub fn direct_alignment(&self) -> usize {
         let offset = match self.announced_alignment() {
             Ok(alignment) => alignment.offset.max(alignment.memory),

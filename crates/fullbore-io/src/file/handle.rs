@@ -85,7 +85,8 @@ impl File {
         Self::adopted(fd, path, &stat)
     }
 
-    /// As [`from_fd`](Self::from_fd), for a file of known status, with which it is [stamped](Self::stamped).
+    /// As [`from_fd`](Self::from_fd), for a file whose status is known; the file is [stamped](Self::stamped)
+    /// with it.
     #[doc(hidden)]
     pub fn with_status(fd: Handle, path: PathBuf, stat: &Status) -> Result<Self> {
         Self::adopted(fd, path, stat)?.stamped_as(stat)
@@ -143,7 +144,7 @@ impl File {
 
     /// Closes the file and returns the errors that a drop ignores: of a write that failed late (NFS, FUSE, quotas), of the
     /// [deletion](super::OpenOptions::delete_on_close) or of the release of [reserved](super::OpenOptions::reserve) blocks. While
-    /// clones keep the file open, there is none.
+    /// clones keep the file open, there is no error to return.
     pub fn close(self) -> Result<()> {
         let Some(inner) = Arc::into_inner(self.inner) else { return Ok(()) };
         let Inner { fd, path, on_close, cache_mode, .. } = inner;
@@ -178,7 +179,7 @@ impl File {
     }
 
     /// Drops the file's clean pages from the page cache. Pages that stay (dirty, mapped, in use) are not an error. On Windows it
-    /// needs a file of which all handles bypass the cache, and is an error for others.
+    /// fails unless all handles of the file bypass the cache.
     pub fn drop_cache(&self) -> Result<()> {
         sys::advise(&self.inner.fd, 0, None, Advice::DontNeed)
             .map_err(|error| Error::io("drop the cache of", &self.inner.path, error.into()))
@@ -197,8 +198,8 @@ impl File {
         Ok(self.same(fd, self.inner.unit))
     }
 
-    /// The file with a handle that bypasses the cache instead of this one, on systems that drop the pages of a file only if all its
-    /// handles bypass it. [Reopened](Self::reopen) handles use the cache.
+    /// On systems that drop the pages of a file only if all its handles bypass the cache, replaces this handle by one that bypasses
+    /// the cache. [Reopened](Self::reopen) handles use the cache.
     #[doc(hidden)]
     pub fn evictable(self) -> Self {
         let write = sys::status_flags(&self.inner.fd)
@@ -209,8 +210,8 @@ impl File {
         }
     }
 
-    /// A separate open file on the same inode with its own read-ahead, for reading and, if `write`, for writing; the same one if
-    /// the system cannot reopen it.
+    /// A separate open file on the same inode with its own read-ahead, for reading and, if `write` is true, for writing; the
+    /// same open file if the system cannot reopen it.
     pub fn reopen(&self, write: bool) -> Self {
         match self.reopen_fd(write) {
             Ok(fd) => self.same(fd, 1),
@@ -218,8 +219,8 @@ impl File {
         }
     }
 
-    /// A handle for one worker of a run, and `true` if it is [reopened](Self::reopen): for its own read-ahead unless the file is
-    /// cached or written; always where calls through one handle wait for each other.
+    /// A handle for one worker of a run, and `true` if it is [reopened](Self::reopen). It is reopened to have its own
+    /// read-ahead, unless the file is cached or written, and always where calls through one handle wait for each other.
     #[doc(hidden)]
     pub fn for_worker(&self, write: bool) -> (Self, bool) {
         let plain = matches!(self.inner.cache_mode, CacheMode::Plain) && self.inner.unit == 1;

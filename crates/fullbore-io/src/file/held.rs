@@ -12,11 +12,11 @@ use std::sync::{Arc, LazyLock, Weak};
 use crate::lock::Mutex;
 use crate::sys::{self, Code, Handle, OpenFlags};
 
-/// A directory that stays the same one even if its path refers to another later.
+/// A directory that stays the same even if its path later refers to another one.
 ///
 /// A directory opened [by path](Self::open) holds a descriptor for its lifetime. One opened [in another](Self::child)
-/// releases its descriptor while too many are open, and is reopened at need by its name in its parent, without
-/// following links, and only if that name still refers to the same directory.
+/// releases its descriptor while too many are open. It is reopened when it is needed, by its name in its parent,
+/// without following links, and only if that name still refers to the same directory.
 #[derive(Debug, Clone)]
 pub struct HeldDir(Arc<Held>);
 
@@ -60,7 +60,8 @@ pub(crate) fn directory_of(path: &Path) -> &Path {
     }
 }
 
-/// The number of further descriptors that a walk may hold beside those of [`HeldDir`]s, and of threads that still have enough.
+/// The number of further descriptors that a walk may hold beside those of [`HeldDir`]s, and the number of threads that
+/// still have enough descriptors.
 pub fn spare() -> usize {
     *MOST / 4
 }
@@ -201,7 +202,7 @@ impl HeldDir {
         self.0.identity
     }
 
-    /// Records its new name in its parent.
+    /// Records the new name of the directory in its parent.
     pub fn renamed(&self, name: &OsStr) {
         self.0.state.lock().name = name.to_owned();
     }

@@ -1,5 +1,5 @@
-//! The data of an open file, its health, and the actions when its last handle is closed. The types refer to one another: a direct
-//! handle is a file, and a derived handle has another's descriptor.
+//! The data of an open file, its health, and the actions when its last handle is closed. The types are in one module because they
+//! refer to one another: a direct handle is a file, and a derived handle uses the descriptor of another.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Conversions from and to the types of std, and what std's `File` and `std::fs` offer beside transfers: whole files, documents.
+//! Conversions from and to the types of std, and counterparts of the functions of std's `File` and `std::fs` that are not transfers.
 
 use std::fs::{self, FileTimes, Metadata, Permissions, TryLockError};
 use std::io::{self, Read};
@@ -63,12 +63,12 @@ impl File {
         self.by_std("lock", |file| file.lock())
     }
 
-    /// As [`lock`](Self::lock), but the lock is shared: it excludes exclusive ones only.
+    /// As [`lock`](Self::lock), but the lock is shared: it excludes only exclusive locks.
     pub fn lock_shared(&self) -> Result<()> {
         self.by_std("lock", |file| file.lock_shared())
     }
 
-    /// Takes the exclusive lock if no conflicting one is held; `false` if one is.
+    /// Takes the exclusive lock if no conflicting lock is held; otherwise returns `false`.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -149,7 +149,8 @@ pub fn read_into(path: impl AsRef<Path>, bytes: &mut Vec<u8>) -> Result<usize> {
     Ok(len)
 }
 
-/// Writes `bytes` to a file, which is whole or as it was before: a temporary file is renamed over `path`.
+/// Writes `bytes` to a file, which is then either complete or as it was before: a temporary file is renamed
+/// over `path`.
 ///
 /// ```
 /// # let directory = tempfile::tempdir()?;

@@ -62,9 +62,9 @@ impl File {
     }
 
     /// The length of a file that can be read at any offset. `None` for inputs that are read sequentially: pipes,
-    /// character devices, an adopted file that was partly read, a regular file of length 0, which may be one of `/proc`
-    /// with a length unknown before its end, and a file of `/sys`, whose reported length is always a page. A
-    /// [stamped](Self::stamped) handle has it.
+    /// character devices, an adopted file that was partly read, a regular file of length 0 (it may be a file of
+    /// `/proc`, whose length is unknown before its end), and a file of `/sys`, whose reported length is always a page.
+    /// A [stamped](Self::stamped) handle has the length already.
     ///
     /// ```
     /// use fullbore_io::file::File;
@@ -83,25 +83,26 @@ impl File {
         plain.then(|| reader.read(&self.inner.fd, bytes, |bytes, flags| self.read_once(0, bytes, flags)))?
     }
 
-    /// A handle with the file's present state: runs over it (transform, fold, search, compare) start from it and compare it
-    /// with the file's at their end.
+    /// Returns a handle that records the file's present state. Runs over the handle (transform, fold, search, compare)
+    /// compare this state with the file's state at their end.
     pub fn stamped(&self) -> Result<Self> {
         let before = self.before.map_or_else(|| self.inspect(), Ok)?;
         Ok(Self { before: Some(before), ..self.clone() })
     }
 
-    /// As [`stamped`](Self::stamped), from a status of this file.
+    /// As [`stamped`](Self::stamped), with a status of this file that is already known.
     #[doc(hidden)]
     pub fn stamped_as(&self, stat: &Status) -> Result<Self> {
         Ok(Self { before: Some(self.state(stat)?), ..self.clone() })
     }
 
-    /// As [`stamped`](Self::stamped), also if this handle is stamped: for runs that had to wait.
+    /// As [`stamped`](Self::stamped), but records the present state even if this handle is stamped: for runs
+    /// that had to wait.
     pub fn stamped_again(&self) -> Result<Self> {
         Self { before: None, ..self.clone() }.stamped()
     }
 
-    /// The state at the start of the runs over this handle: the known one, or the present.
+    /// The state at the start of the runs over this handle: the recorded state, or the present one.
     pub fn starting_stamp(&self) -> Result<FileStamp> {
         self.before.map_or_else(|| self.stamp(), |before| Ok(before.stamp))
     }
@@ -117,7 +118,7 @@ impl File {
         self.kind() == FileKind::Regular && sparse()
     }
 
-    /// The stamp and the [length](Self::seekable_len) of the file, from one call at most.
+    /// The stamp and the [length](Self::seekable_len) of the file, from at most one call.
     pub fn measure(&self) -> Result<(FileStamp, Option<u64>)> {
         let stamp = self.starting_stamp()?;
         let len = match self.kind() {

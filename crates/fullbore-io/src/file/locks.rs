@@ -1,6 +1,6 @@
 //! Share locks of whole files, and locks on ranges of bytes. Both belong to the open file, not to the process (`man 2
-//! fcntl_locking`, "Open file description locks"): threads with separate handles exclude one another, and closing another handle
-//! releases nothing. POSIX record locks do neither, which makes them useless to libraries.
+//! fcntl_locking`, "Open file description locks"): threads with separate handles exclude one another, and closing one handle
+//! does not release the locks of another. POSIX record locks guarantee neither, so libraries cannot use them.
 
 use std::ops::Range;
 
@@ -68,10 +68,10 @@ impl Drop for RangeGuard {
 
 impl File {
     /// Locks a range of bytes; blocks while a conflicting lock is held. The lock is advisory: it affects only processes
-    /// that request locks. On Windows it also binds transfers through every other handle, those of this process
-    /// included ([reopened](Self::reopen) ones, direct ones): they fail with [`ErrorKind::Locked`]. The range may extend
-    /// past the end of the file; an end above 2^63 means any later length. Handles that share one open file (clones,
-    /// [`try_clone`](Self::try_clone)) are one owner: a second lock through them changes the first; on
+    /// that request locks. On Windows it also binds transfers through every other handle, including those of this
+    /// process (such as [reopened](Self::reopen) and direct ones): such transfers fail with [`ErrorKind::Locked`]. The
+    /// range may extend past the end of the file; an end above 2^63 means any later length. Handles that share one open
+    /// file (clones, [`try_clone`](Self::try_clone)) are one owner: a second lock through them changes the first; on
     /// Windows it conflicts with the first, unless both are shared.
     ///
     /// ```
@@ -98,7 +98,8 @@ impl File {
         Ok(RangeGuard { file: self.clone(), range })
     }
 
-    /// As [`lock_range`](Self::lock_range) without waiting; `None` if a conflicting lock is held.
+    /// As [`lock_range`](Self::lock_range), but without waiting: returns `None` if a conflicting lock is
+    /// held.
     pub fn try_lock_range(&self, range: Range<u64>, lock: RangeLock) -> Result<Option<RangeGuard>> {
         self.check_range(&range)?;
         match sys::lock_range(self.as_handle(), &range, request(lock), false) {

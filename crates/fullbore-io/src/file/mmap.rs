@@ -1,4 +1,4 @@
-//! Mappings: a range of the file in memory that returns an error where a plain mapping would kill the process.
+//! Mappings of a range of a file, whose accesses return an error where those of a plain mapping would kill the process.
 //!
 //! A mapped page can vanish because the file was truncated or its device failed. Every access checks afterwards for a
 //! vanished page and for a file that ends before the mapping does: if the file is truncated within the last page, the

@@ -1,4 +1,4 @@
-//! Names for complete files: given in one step, in a held directory, and made durable by syncing it.
+//! Names for complete files: a file gets its name in one step, in a held directory, and a sync of the directory makes it durable.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -119,7 +119,8 @@ fn call(linking: Linking, fd: impl AsHandle, directory: impl AsHandle, name: &Os
     }
 }
 
-/// Gives a nameless file a name. `false`: this system cannot, whatever the name, and later files get a name at creation.
+/// Gives a nameless file a name. Returns `false` if this system cannot do so for any name; later files then get a name
+/// at creation.
 pub fn name_unnamed(fd: impl AsHandle, directory: &Handle, name: &OsStr) -> sys::Result<bool> {
     let named = match linking(directory).unwrap_or(Linking::Proc) {
         Linking::Descriptor => match call(Linking::Descriptor, &fd, directory, name) {
@@ -256,7 +257,8 @@ pub fn umask() -> u32 {
     *MASK
 }
 
-/// The mode of a file created in the directory with `mode`: by the default access control list, or else the umask.
+/// The mode that a file created in the directory with `mode` gets: from the default access control list or,
+/// without one, from the umask.
 pub fn usual_mode(directory: &Handle, mode: u32) -> u32 {
     let mut list = [0; 4096];
     let len = sys::attribute(directory, "system.posix_acl_default", &mut list[..]).unwrap_or(0);

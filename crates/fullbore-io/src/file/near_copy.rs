@@ -1,9 +1,10 @@
 //! Reads into memory whose address is at the page offset of the file's bytes, or up to 31 bytes above it.
 //!
-//! On some processors `rep movsb`, by which kernels copy to a program's memory, is slow there: on an AMD of Zen 3, 3 to 8 times
-//! at 8 to 24 bytes (a read of 1 MiB takes 390 µs and not 52); others are reported to be slow at the page offset itself. Large
-//! blocks of the C library's allocator start 16 bytes after a page boundary, so this is the usual case of a `Vec`. Such a read is
-//! made 64 bytes further, and its bytes are then moved into place. The experiment `memory-offset` measures it.
+//! On some processors, `rep movsb`, with which kernels copy to a program's memory, is slow at such addresses: on AMD's Zen 3 it takes
+//! 3 to 8 times as long at 8 to 24 bytes (a read of 1 MiB takes 390 µs instead of 52); other processors are reported to be slow at
+//! the page offset itself. Large blocks of the C library's allocator start 16 bytes after a page boundary, so this is the usual case
+//! of a `Vec`. Such a read goes to memory 64 bytes further on, and its bytes are then moved into place. The experiment
+//! `memory-offset` measures the effect.
 
 use std::io::{self, IoSliceMut};
 use std::sync::OnceLock;

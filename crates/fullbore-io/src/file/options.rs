@@ -49,10 +49,11 @@ pub enum Access {
     ReadWrite,
 }
 
-/// The access that others may have at the same time. On Unix it binds openers with a share lock only: the lock is
-/// advisory (`flock`) and has two levels, exclusive, or shared with all who also take a shared lock. On Windows it is
-/// the share mode of the system, which binds everybody, this process included: it refuses a further handle of the file
-/// with an access that the mode does not admit, also for direct or overlapped transfers.
+/// The access that others may have at the same time. On Unix it binds only programs that open the file with a share
+/// lock: the lock is advisory (`flock`) and has two levels, exclusive, or shared with all who also take a shared lock.
+/// On Windows it is the share mode of the system, which binds every program, including this process: the system
+/// refuses any further handle of the file whose access the mode does not permit, even for direct or overlapped
+/// transfers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share(u8);
 
@@ -181,7 +182,8 @@ impl OpenOptions {
         self
     }
 
-    /// Requests a lock without waiting, on Windows a share mode: opening fails if others hold a conflicting one.
+    /// Requests a lock (on Windows a share mode) without waiting: opening fails if others hold a conflicting
+    /// one.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -214,7 +216,7 @@ impl OpenOptions {
         self
     }
 
-    /// Sets the durability that every write has when it returns (`O_DSYNC`, `O_SYNC`).
+    /// Sets the durability of each write at the time when the call returns (`O_DSYNC`, `O_SYNC`).
     pub fn write_through(&mut self, through: Durability) -> &mut Self {
         self.through = through;
         self
@@ -222,7 +224,8 @@ impl OpenOptions {
 
     /// If `true`, removes the name when the last handle is dropped, provided that it still refers to this file. If the
     /// name is a symbolic link, the link is removed and its target stays. On Windows the system removes a file that this
-    /// open creates, even if the process is killed; meanwhile, others can open it only if they share its deletion.
+    /// open creates, even if the process is killed; until then, other programs can open it only if they share its
+    /// deletion.
     pub fn delete_on_close(&mut self, delete: bool) -> &mut Self {
         self.delete = delete;
         self
@@ -244,8 +247,9 @@ impl OpenOptions {
     /// Reserves `len` bytes of space; the length of the file does not change (`FALLOC_FL_KEEP_SIZE`). Blocks that are
     /// still past the end when the last handle is dropped or [closed](super::File::close) are freed. Only for new
     /// files: [`Mode::CreateOrTruncate`], [`Mode::CreateNew`] and [temporary](Self::temporary) ones. An existing file
-    /// under [`Mode::CreateOrTruncate`] is truncated only after the space has been reserved in addition to its own:
-    /// without enough space it keeps its bytes and opening fails. A file created by that call is removed.
+    /// under [`Mode::CreateOrTruncate`] is truncated only after the space has been reserved in addition to its own.
+    /// If there is not enough space, opening fails: an existing file keeps its bytes, and a file that the call
+    /// created is removed.
     ///
     /// ```
     /// use fullbore_io::error::ErrorKind;
@@ -269,8 +273,8 @@ impl OpenOptions {
         self
     }
 
-    /// If `true`, an unsupported option fails the open instead of appearing in the [report](super::File::option_report)
-    /// only.
+    /// If `true`, opening fails if an option is unsupported; otherwise the option only appears as such in the
+    /// [report](super::File::option_report).
     pub fn strict(&mut self, strict: bool) -> &mut Self {
         self.strict = strict;
         self

@@ -46,7 +46,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// Opens the output `path` of a run that reads `input`. Pipes and devices are written directly.
+    /// Opens `path` as the output of a run that reads `input`. Pipes and devices are written directly.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -106,9 +106,9 @@ impl Output {
         }
     }
 
-    /// Starts a file that replaces `path`, or is new there, when it is [committed](Self::commit); if dropped before, it leaves
-    /// nothing. It inherits the old file's mode and, where permitted, its owner. Anything but a regular file is
-    /// [`ErrorKind::Unsupported`].
+    /// Starts a file that takes the name `path`, replacing any old file there, when it is [committed](Self::commit); if it is
+    /// dropped before, nothing is left. It inherits the old file's mode and, where permitted, its owner. Anything but a
+    /// regular file is [`ErrorKind::Unsupported`].
     pub fn replace(path: impl AsRef<Path>) -> Result<Self> {
         let (place, there) = regular(path.as_ref())?;
         match there {
@@ -168,7 +168,8 @@ impl Output {
         Self::beside(place, Finish::Usual)
     }
 
-    /// If `false`, inherits nothing from the replaced file: for writers that set mode and owner themselves.
+    /// If `false`, the output inherits nothing from the replaced file: for writers that set mode and owner
+    /// themselves.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -252,8 +253,8 @@ impl Output {
         Ok(Self { file, state })
     }
 
-    /// Makes the output a clone of `source` with the attributes of a new file, where the system makes clones under new names.
-    /// Returns `false`, and changes nothing, if the system, the file system or the file does not permit it.
+    /// Makes the output a clone of `source` with the attributes of a new file, on systems that create clones only under new
+    /// names. Returns `false`, and changes nothing, if the system, the file system or the file does not permit it.
     pub fn become_clone(&mut self, source: &File) -> Result<bool> {
         self.replace_by(|directory, name| sys::clone_to_name(source.as_handle(), directory, name))
     }
@@ -287,7 +288,8 @@ impl Output {
         matches!(self.state, OutputState::Existing(_))
     }
 
-    /// Puts the output under a plan, which covers its transfers, syncs and names but not the calls that opened it.
+    /// Attaches a fault plan to the output. The plan covers its transfers, syncs and names but not the calls that
+    /// opened it.
     ///
     /// ```
     /// # let directory = tempfile::tempdir().unwrap();
@@ -307,12 +309,13 @@ impl Output {
         Self { file: self.file.with_faults(plan), ..self }
     }
 
-    /// Completes the output at its current length: frees blocks [reserved](File::reserve) past it, syncs it to the given
-    /// level, then gives it its name.
+    /// Completes the output at its current length: frees blocks [reserved](File::reserve) past the end, syncs the file
+    /// to the given level, then gives it its name.
     ///
     /// # Errors
-    /// If a system call fails; the old file is then unchanged, unless it was overwritten. Only if the last step fails,
-    /// the sync of the directory, the new file has its name, and it is unknown if it would survive a power failure.
+    /// If a system call fails; the old file is then unchanged, unless it was overwritten. The exception is a failure
+    /// of the last step, the sync of the directory: the new file then has its name, but may not survive a power
+    /// failure.
     pub fn commit(self, durability: Durability) -> Result<CommitReport> {
         let Self { file, state } = self;
         file.release_reserved()?;

@@ -136,7 +136,7 @@ impl File {
         }
     }
 
-    /// Returns the same open file under a plan, which every handle made from it inherits.
+    /// Returns the same open file with a plan attached, which every handle made from it inherits.
     ///
     /// ```
     /// # let directory = tempfile::tempdir().unwrap();

@@ -30,9 +30,9 @@ impl File {
             .map_err(|error| Error::io("set the length of", &self.inner.path, error))
     }
 
-    /// Declares the first `len` bytes of the file as written (Windows, `SetFileValidData`): a write after the last written byte then
-    /// does not fill the bytes before it with zeros first. Until they are written, these bytes are those that the blocks had before,
-    /// possibly of deleted files of other users. `len` is at most the length of the file.
+    /// Declares the first `len` bytes of the file as written (Windows, `SetFileValidData`), so that a write after the last written
+    /// byte does not first fill the bytes before it with zeros. Until these bytes are written, they read as the previous contents
+    /// of the blocks, possibly of deleted files of other users. `len` is at most the length of the file.
     ///
     /// ```
     /// use fullbore_io::error::ErrorKind;
@@ -71,9 +71,9 @@ impl File {
     }
 
     /// Reserves blocks for a range, in bytes, so that later writes there do not run out of space. Content and length
-    /// stay; past the end there are blocks without bytes. They stay until the length is set or an
-    /// [output](super::Output) is committed: [`OpenOptions::reserve`](super::OpenOptions::reserve) reserves until the
-    /// file is closed.
+    /// do not change; blocks past the end hold no bytes. The blocks stay until the length is set or an
+    /// [output](super::Output) is committed; those of [`OpenOptions::reserve`](super::OpenOptions::reserve) stay only
+    /// until the file is closed.
     ///
     /// ```
     /// use fullbore_io::error::ErrorKind;

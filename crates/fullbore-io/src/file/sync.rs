@@ -63,8 +63,8 @@ impl File {
         self.sync(Durability::Full)
     }
 
-    /// Writes back dirty pages and waits for them; errors as by [`sync`](Self::sync). The device's cache is not flushed. One call
-    /// if no page is dirty.
+    /// Writes back dirty pages and waits for them; errors as by [`sync`](Self::sync). The device's cache is not flushed. If no
+    /// page is dirty, this takes one call.
     pub fn write_back(&self) -> Result<()> {
         self.in_turn(|| {
             self.judge(Call::Sync(Durability::Data))?;
@@ -79,7 +79,7 @@ impl File {
         .map_err(|error| Error::io("write", self.path(), error))
     }
 
-    /// The error that poisoned this file: of a sync, or of a write of a dropped stream.
+    /// The error that poisoned this file: the error of a failed sync, or of a write by a dropped stream.
     pub fn poisoned(&self) -> Option<&io::Error> {
         self.inner.health.failed().map(|failure| &failure.error)
     }

@@ -1,5 +1,4 @@
-//! Reads and writes: at offsets, so that any number of threads can share a file without a position; and in sequence, for files
-//! without offsets.
+//! Reads and writes: at offsets, so that any number of threads can share a file; and in sequence, for files without offsets.
 
 use std::io::{self, IoSlice};
 

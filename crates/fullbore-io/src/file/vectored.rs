@@ -12,8 +12,8 @@ impl File {
     /// Reads the bytes at `offset` into `buffers`, in order; returns the number of bytes read, 0 at the end of the file
     /// or if all buffers are empty.
     ///
-    /// A read may be short; of more buffers than one call takes (`IOV_MAX`, 1024) only the first are filled.
-    /// [`read_exact_vectored_at`](Self::read_exact_vectored_at) fills them all.
+    /// A read may be short; if there are more buffers than one call accepts (`IOV_MAX`, 1024), only the first
+    /// ones are filled. [`read_exact_vectored_at`](Self::read_exact_vectored_at) fills them all.
     #[inline]
     pub fn read_vectored_at(&self, buffers: &mut [IoSliceMut<'_>], offset: u64) -> Result<usize> {
         // A call with empty buffers only would look like the end of the file.

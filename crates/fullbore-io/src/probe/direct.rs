@@ -84,12 +84,12 @@ fn unknown(what: &str) -> impl Fn(io::Error) -> NoDirect {
 
 /// Determines the alignment that direct I/O requires on an open file. The file itself need not be open for direct I/O.
 ///
-/// If the file system does not report it, the file is opened a second time with `O_DIRECT` and small reads are tried at
-/// its start. Before that, up to 2 MiB of its pages there are dropped from the page cache, so that a read which the
-/// system silently serves through the cache is detected. Nothing is written.
+/// If the file system does not report the alignment, the file is opened a second time with `O_DIRECT`, and small reads
+/// are tried at its start. Before that, up to 2 MiB of its pages there are dropped from the page cache, so that a read
+/// which the system silently serves through the cache is detected. Nothing is written.
 ///
 /// # Errors
-/// [`NoDirect`] if the file has no direct I/O or it could not be determined.
+/// [`NoDirect`] if the file does not support direct I/O, or if the alignment could not be determined.
 pub fn direct_alignment(file: impl AsHandle) -> Result<Alignment, NoDirect> {
     let fd = file.as_handle();
     let status = sys::extended_status(fd).map_err(unknown("cannot stat the file"))?;

@@ -58,7 +58,7 @@ impl FileExtent {
     }
 }
 
-/// Amounts of a file's bytes that were really written and that were not.
+/// The amounts of a file's bytes that were really written and that were not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Provenance {

@@ -3,7 +3,7 @@
 //!
 //! [`facts()`](fn@facts) gathers everything about a path and never fails because of a part: [`Facts::unknown`] lists the facts that
 //! could not be determined. The functions that a measurement needs repeatedly ([`residency()`](fn@residency), [`provenance`],
-//! [`direct_alignment`], the counters) are independent of it and take open files.
+//! [`direct_alignment`], the counters) do not need these facts, and take open files.
 #![forbid(unsafe_code)]
 
 mod device;

@@ -1,5 +1,5 @@
-//! The file under a stream: read and written at offsets, or sequentially if it has none. Bytes that a dropped stream could not
-//! write are lost: no caller receives the error, so a hook does.
+//! The file under a stream: read and written at offsets, or sequentially if it has none. If a dropped stream cannot write its
+//! bytes, they are lost; no caller can receive the error, so a hook receives it.
 
 use std::cell::Cell;
 use std::io::{self, IoSlice, Write};

@@ -16,11 +16,11 @@ const BUFFER: usize = 8 << 10;
 /// A file read and written at a position that is kept in memory: seeking makes no system call, and streams over clones
 /// of one [`File`] have separate positions.
 ///
-/// The buffer is allocated on first use. A read or write of at least its size bypasses it, and a write completes or
-/// fails, as everywhere in this crate. Files that are not seekable (pipes, sockets, terminals) are read and written
-/// sequentially: a read requests no more bytes from the system than its caller, so that the two ends of a pipe never
-/// wait for each other; only [`BufRead`] fills the buffer there. A file opened to append is written
-/// at its end, whatever the position.
+/// The buffer is allocated on first use. A read or write of at least the buffer's size bypasses it. As everywhere in
+/// this crate, a write either completes or fails. Files that are not seekable (pipes, sockets, terminals) are read
+/// and written sequentially: a read requests no more bytes from the system than its caller requests, so that the two
+/// ends of a pipe never wait for each other; only [`BufRead`] fills the buffer there. A file opened to append is
+/// written at its end, whatever the position.
 ///
 /// [`close`](Self::close) returns the error that dropping cannot: a dropped stream writes its pending bytes, and if
 /// that fails, the file is poisoned (no clone of it writes again) and the hook of [`on_loss`](super::on_loss) receives the error.
@@ -94,7 +94,8 @@ impl FileStream {
         Ok(self.len()? == 0)
     }
 
-    /// Writes the pending bytes and sets the length in bytes. A position behind the new end moves to it.
+    /// Writes the pending bytes and sets the length in bytes. A position past the new end moves to the new
+    /// end.
     pub fn set_len(&mut self, len: u64) -> Result<()> {
         self.write_pending()?;
         let position = self.here()?;
@@ -131,7 +132,7 @@ impl FileStream {
     /// ```
     ///
     /// # Errors
-    /// If the system refuses. The pending bytes are lost then, and this error is the report.
+    /// If the system refuses. The pending bytes are then lost, and only this error reports it.
     pub fn close(mut self) -> Result<()> {
         let written = self.write_pending();
         self.pending.forget();

@@ -1,9 +1,9 @@
 //! Mappings of files that report a fault instead of ending the process.
 //!
 //! A page of a mapped file can disappear (the file was truncated), fail to be read, or find no space on the device when it is
-//! written. The system then interrupts the access: with SIGBUS on Unix, with an exception on Windows. The handler of the platform
-//! searches a table for the address; if it is in one of our mappings, it maps zeros there and lets the access continue. The
-//! user of the bytes calls [`Map::check`] before using a result.
+//! written. The system then interrupts the access: with SIGBUS on Unix, with an exception on Windows. The platform's handler
+//! searches a table for the address. If the address is in one of this crate's mappings, the handler maps zeros there and lets the
+//! access continue. The user of the bytes calls [`Map::check`] before using a result.
 
 use std::io;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Calls in terms of others, and of Linux's calls those that the other systems have in a simple form or lack.
+//! Calls that are implemented by other calls, and the calls of Linux that the other systems have only in a simple form or lack.
 
 use std::io;
 

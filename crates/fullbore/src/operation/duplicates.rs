@@ -1,7 +1,7 @@
-//! Duplicates: from files to groups of the same content, in steps with increasing cost.
+//! Groups files that have the same content, in steps of increasing cost.
 //!
-//! The steps compare the length, which costs nothing; a hash of both ends; a hash of the whole content. A file that is
-//! alone after a step drops out. The caller reads the files; this module only decides.
+//! The steps compare the length, which costs nothing, then a hash of both ends, then a hash of the whole content. A file
+//! without an equal after a step is left out of the next. The caller reads the files; this module only groups them.
 //!
 //! ```
 //! use fullbore::operation::duplicates::{alike, inodes};
@@ -46,7 +46,7 @@ pub fn inodes(found: impl IntoIterator<Item = (PathBuf, (u64, u64), u64)>) -> Ve
     inodes
 }
 
-/// Splits groups into elements of the same key, in order, without those that are alone or have no key.
+/// Splits groups by key, in order; leaves out elements without a key and elements whose key no other has.
 pub fn alike<T, K: Ord>(groups: Vec<Vec<T>>, key: impl Fn(&T) -> Option<K>) -> Vec<Vec<T>> {
     let mut result = Vec::new();
     for group in groups {

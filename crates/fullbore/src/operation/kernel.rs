@@ -1,5 +1,5 @@
-//! The machine code of an operation: the processor's widest vectors, or one element at a time; and the driver of all
-//! operations that map small groups of bytes independently.
+//! Selection of an operation's machine code (the processor's widest vectors, or one element at a time), and the driver of
+//! all operations that map small groups of bytes independently.
 
 use std::fmt;
 use std::num::NonZeroUsize;

@@ -122,7 +122,7 @@ pub trait Generate: fmt::Display + Send + Sync {
 /// equals folding the whole. So `merge` must be associative; it need not be commutative. The law allows the same
 /// operation on one huge file with many workers, a pipe, and many files.
 ///
-/// [`fold_fn`](crate::fold_fn) makes one of three functions.
+/// [`fold_fn`](crate::fold_fn) creates a fold from three functions.
 pub trait Fold: Send + Sync {
     /// State of a run of bytes.
     type State: Send;
@@ -208,7 +208,8 @@ pub trait Search: Send + Sync {
 pub struct Part<'a> {
     /// The records.
     pub bytes: &'a [u8],
-    /// Range of `bytes` to search, with as many records around it as [`Search::reach`] requires, or as the file has.
+    /// Range of `bytes` to search. Around it are as many records as [`Search::reach`] requires, or fewer at the ends
+    /// of the file.
     pub own: Range<usize>,
     /// Offset of `bytes` in the file, in bytes.
     pub offset: u64,

@@ -1,4 +1,4 @@
-//! The two ends of a run: an input that is checked for changes, and an output that has its length and blocks in advance.
+//! The two ends of a run: an input that is checked for changes, and an output whose length and blocks are set in advance.
 
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{File, FileKind, FileStamp, Output};

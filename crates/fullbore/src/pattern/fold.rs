@@ -1,5 +1,5 @@
-//! Folds a file: each worker a run of blocks at a time, the runs merged in file order. Carry-over makes folds that need whole
-//! records, or overlapping runs, from folds that may be cut anywhere.
+//! Folds a file: each worker folds a run of blocks at a time, and the states are merged in file order. Carry-over turns folds that
+//! need whole records, or overlapping runs, into folds that may be cut anywhere.
 
 use super::checked::CheckedInput;
 use super::order::{Order, Scope};
@@ -140,7 +140,8 @@ impl Carried {
     }
 }
 
-/// A part: its bytes up to the first delimiter, the folded records after that, the beginning of one more.
+/// The state of a part: its bytes up to the first delimiter, the state of the records after that, and the
+/// beginning of one more record.
 pub(super) struct CarryOver<S> {
     head: Carried,
     /// State of the records after the head; `None`: the part has no delimiter and is all head.

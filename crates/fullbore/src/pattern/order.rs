@@ -1,4 +1,4 @@
-//! The order of requests, their distribution to workers in stripes, and writing the results of several workers in file order.
+//! The order of requests, their distribution to workers in stripes, and the writer that puts results of several workers in file order.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

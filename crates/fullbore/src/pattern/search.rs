@@ -1,5 +1,5 @@
-//! Searches a file: each worker the whole records of its blocks; results in file order, with those of the boundaries between
-//! blocks: records cut at their ends, and the records within reach of them.
+//! Searches a file: each worker searches the whole records of its blocks. The records that a block boundary cuts, and those within
+//! reach of them, are searched separately. The results come in file order.
 
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
@@ -17,8 +17,8 @@ use fullbore_io::file::File;
 use fullbore_io::size;
 
 /// Runs `operation` over all of `input` and passes its results to `emit` in file order, one at a time, each as soon as
-/// those before it are delivered. If `emit` returns `Break`, the rest is not searched. Pending results take at most
-/// half of the strategy's budget.
+/// those before it are delivered. If `emit` returns `Break`, the rest is not searched. Results that wait for earlier
+/// ones take at most half of the strategy's budget.
 ///
 /// # Errors
 /// As [`Job::fold`](crate::Job::fold), and those of `emit`; [`ErrorKind::Memory`] for a record longer than a quarter of the strategy's

@@ -1,4 +1,4 @@
-//! Worker threads: the calling one, and as many more as the system can start; their CPU time beside the transfer.
+//! Worker threads: the calling thread, and as many more as the system can start; and their CPU time outside the transfer.
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

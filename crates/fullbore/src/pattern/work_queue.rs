@@ -1,5 +1,5 @@
-//! Distributes items to workers: one at a time while items take long, several while they are quick, because a lock and
-//! a wake-up then cost more than the work. No worker is idle while another's batch has items that are not started.
+//! Distributes items to workers: one at a time while items take long, and several at a time while they are quick, because
+//! a lock and a wake-up then cost more than the work. No worker is idle while another's batch has items that are not started.
 
 use std::collections::VecDeque;
 use std::iter::{Fuse, Zip};

@@ -1,4 +1,4 @@
-//! The chooser: facts and measurements in, a strategy with its evidence out. Pure: it makes no system calls.
+//! Chooses a strategy, with its evidence, from facts and measurements. The functions are pure: they make no system calls.
 
 use fullbore_io::engine::{deep_method, method};
 

@@ -22,7 +22,7 @@ pub struct Contender {
 pub struct Contenders {
     /// For regions in the page cache, and for files whose state is unknown.
     pub cached: Vec<Contender>,
-    /// For regions that the device must deliver.
+    /// For regions that must be read from the device.
     pub uncached: Vec<Contender>,
 }
 

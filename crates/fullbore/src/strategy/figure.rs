@@ -18,7 +18,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// The version that is written.
 const VERSION: u32 = 2;
 
-/// The runs that a figure holds for.
+/// The circumstances of the runs to which a figure applies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Circumstances {
     /// The identity of the file system, as in the profile.
@@ -27,7 +27,7 @@ pub struct Circumstances {
     pub purpose: Purpose,
     /// Its destination.
     pub target: Target,
-    /// True if it can have one worker only.
+    /// True if it can have only one worker.
     pub serial: bool,
     /// True for parts in the page cache; `None` if the system does not report them.
     pub cached: Option<bool>,

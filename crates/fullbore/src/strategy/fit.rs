@@ -1,4 +1,4 @@
-//! Fitting a plan: the chosen strategy with the user's fields, made one that works on these files.
+//! Fits a plan: combines the chosen strategy with the user's fields, and adapts the result so that it works on these files.
 
 use super::fields::{Model, buffered};
 use super::plan::Plan;

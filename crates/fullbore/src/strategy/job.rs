@@ -1,4 +1,4 @@
-//! The kinds of jobs that strategies are measured for.
+//! The kinds of job for which strategies are measured.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ pub enum CacheState {
     Cold,
 }
 
-/// A kind of job that strategies are measured for: a purpose, and the state of the input in the page cache.
+/// A kind of job for which strategies are measured: a purpose, and the state of the input in the page cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum ProfileJob {

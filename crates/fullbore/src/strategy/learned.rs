@@ -1,4 +1,4 @@
-//! Learned figures: how contenders did in earlier runs, kept beside the profile as a prior for the next.
+//! Learned figures: the rates of contenders in earlier runs, kept beside the profile as a prior for the next run.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -53,7 +53,7 @@ impl Learned {
     }
 
     /// The figures at `path`, read when they are needed; [`save`](Self::save) writes there. A document that is missing,
-    /// broken or another user's has none.
+    /// broken or another user's gives no figures.
     pub fn load(path: &Path) -> Self {
         let path = Some(path.to_owned());
         Self(Arc::new(Mutex::new(Notebook { path, ..Notebook::default() })))
@@ -128,8 +128,8 @@ impl Learned {
         figure(&contenders.first()?.strategy).cloned()
     }
 
-    /// Writes what this process learned, if anything, whole or not at all. A failure has no effect: nothing depends on
-    /// the figures.
+    /// Writes the figures that this process learned, if any, completely or not at all. A failure has no effect,
+    /// because no result depends on the figures.
     pub fn save(&self) {
         let (path, pending) = {
             let mut state = self.0.lock();

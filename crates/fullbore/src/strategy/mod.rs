@@ -1,4 +1,4 @@
-//! Strategies: everything that decides the speed of a run, nothing that decides its result.
+//! Strategies: everything that affects the speed of a run, and nothing that affects its result.
 #![forbid(unsafe_code)]
 
 mod choose;

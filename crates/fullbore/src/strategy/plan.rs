@@ -1,5 +1,5 @@
-//! The planner: learns the facts that a decision needs, and combines the decision and the user's spec into a strategy
-//! that works.
+//! The planner: collects the facts that a decision needs, and combines the decision and the user's spec into a strategy
+//! that works on the files.
 
 use std::fmt;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub struct Plan {
     /// The strategy.
     #[doc(hidden)]
     pub strategy: Strategy,
-    /// The facts that decided.
+    /// The facts on which the decision rests.
     #[doc(hidden)]
     pub plan_input: PlanInput,
     /// The choice before the user's spec.
@@ -104,12 +104,12 @@ pub struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
-    /// Plans by facts; the fields of `spec` override the choice.
+    /// Creates a planner that decides by facts; the fields of `spec` override its choice.
     pub fn new(spec: &'a StrategySpec) -> Self {
         Self { spec, spec_text: None, profile: None, units: None, among_files: false }
     }
 
-    /// With the text of the spec, which the printed plan repeats.
+    /// Adds the text of the spec, which the printed plan repeats.
     #[must_use]
     pub fn with_text(self, spec_text: Option<&'a str>) -> Self {
         Self { spec_text, ..self }
@@ -151,7 +151,7 @@ impl<'a> Planner<'a> {
 
     /// Plans the two sides of a comparison.
     ///
-    /// Each gets half of the memory, and beside a side without a length the other is not striped. Both have the same
+    /// Each side gets half of the memory. If one side has no length, the other is not striped. Both have the same
     /// request size, stripes, workers and contenders.
     ///
     /// # Errors
@@ -300,7 +300,7 @@ fn common(one: &[Contender], two: &[Contender]) -> Vec<Contender> {
 }
 
 impl Plan {
-    /// The contenders that the run tried so far, and what it continued with.
+    /// The contenders that the run has tried so far, and the one with which it continued.
     pub fn selections(&self) -> Vec<Selection> {
         self.selections.list()
     }
@@ -366,8 +366,8 @@ impl Plan {
         self.selections = Arc::new(Selections::learning(learned.clone(), circumstances(true)));
     }
 
-    /// Gives both sides of a comparison what suits both: the fewer workers, the longer requests, the shorter stripes, and
-    /// the contenders of both.
+    /// Gives both sides of a comparison the settings that suit both: the smaller number of workers, the longer requests,
+    /// the shorter stripes, and the contenders that both have.
     fn pair(&mut self, other: &mut Self) {
         let workers = self.strategy.workers.min(other.strategy.workers);
         let request = self.strategy.request.max(other.strategy.request);

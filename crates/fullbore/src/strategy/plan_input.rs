@@ -1,4 +1,4 @@
-//! The facts that decide on a strategy.
+//! The facts on which the choice of a strategy depends.
 
 use fullbore_io::engine::{CachePolicy, deep_method};
 use serde::{Deserialize, Serialize};
@@ -57,7 +57,7 @@ impl Target {
     }
 }
 
-/// The facts that decide.
+/// The facts on which a decision depends.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanInput {
     /// The pattern.
@@ -65,13 +65,13 @@ pub struct PlanInput {
     /// The input's length in bytes; `None` if it is read sequentially to its end.
     pub len: Option<u64>,
     /// The share of the input in the page cache, 0 to 1; `None` without an input file, if the system does not report
-    /// it, and where it decides nothing.
+    /// it, and where the decision does not depend on it.
     pub cached: Option<f64>,
     /// The destination.
     pub target: Target,
     /// True if the target's file system keeps its files in memory.
     pub target_in_memory: bool,
-    /// The processors this process may use; 1 where they decide nothing.
+    /// The number of processors that this process may use; 1 where the decision does not depend on it.
     pub processors: usize,
     /// Memory for buffers, in bytes.
     pub budget: u64,

@@ -59,7 +59,7 @@ pub struct Profile {
     /// The file systems, by [`key`].
     #[doc(hidden)]
     pub file_systems: BTreeMap<String, FileSystem>,
-    /// The figures that runs learned. They have a document of their own.
+    /// The figures that runs learned. They are stored in a separate document.
     #[doc(hidden)]
     #[serde(skip)]
     pub learned: Option<Learned>,
@@ -148,7 +148,8 @@ impl Profile {
         write().map(drop).map_err(|error: Error| fail(error.to_string()))
     }
 
-    /// The measurements for `job` on a file system, else those of a job that moves the bytes in the same way.
+    /// The measurements for `job` on a file system or, if there are none, those for a job that moves the
+    /// bytes in the same way.
     #[doc(hidden)]
     pub fn entry(&self, key: &str, job: ProfileJob) -> Option<&Entry> {
         let entries = &self.file_systems.get(key)?.entries;

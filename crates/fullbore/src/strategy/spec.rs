@@ -223,7 +223,7 @@ fn one_of<T: FromStr<Err = String>>(field: &str, value: &str) -> Result<T, Parse
 pub struct Named {
     /// The name for `--strategy`.
     pub name: &'static str,
-    /// One line on it.
+    /// Its description in one line.
     pub summary: &'static str,
     spec: fn() -> StrategySpec,
 }

@@ -1,4 +1,4 @@
-//! Calls and types that the Unix systems share, and those of the one that is built for.
+//! Calls and types that the Unix systems share, and those of the target system.
 
 pub(in crate::sys) mod attributes;
 pub(in crate::sys) mod code;

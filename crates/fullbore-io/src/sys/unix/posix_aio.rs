@@ -1,7 +1,8 @@
 //! POSIX asynchronous I/O of one file.
 //!
-//! glibc and musl execute the requests by threads, and glibc those of one open file one after the other. macOS and FreeBSD have
-//! threads of the kernel for them, and macOS takes at most 16 of a process: the caller executes what the system does not take.
+//! glibc and musl execute the requests on threads; glibc executes those of one open file one after the other. macOS and FreeBSD
+//! execute them on kernel threads. macOS accepts at most 16 requests of a process; the caller executes the requests that the system
+//! does not accept.
 
 use std::collections::VecDeque;
 use std::io;

@@ -1,6 +1,6 @@
-//! Mappings of files, and the handler of SIGBUS, which the kernel raises for a page that is missing. The handler maps zero pages
-//! over the rest of a mapping of ours. Faults at other addresses go to the previous handler. Pages of a file in the page cache:
-//! `mincore(2)` of a mapping.
+//! Mappings of files, and the handler of SIGBUS, which the kernel raises for a missing page. If the page belongs to one of this
+//! crate's mappings, the handler maps zero pages over the rest of the mapping. Faults at other addresses go to the previous handler.
+//! The module also finds the pages of a file in the page cache, with `mincore(2)` on a mapping.
 
 use std::io;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Extents of a file: its data and holes, and where the file system reports them, its places in the volume and the end of its
+//! Extents of a file: its data and holes and, where the file system reports them, its positions in the volume and the end of its
 //! written bytes.
 
 use std::io;

@@ -1,4 +1,4 @@
-//! Overlapped transfers of one file: owned buffers, queued and reaped, with one of three ways to learn of a completion.
+//! Overlapped transfers of one file: owned buffers are queued and reaped, and one of three mechanisms reports completions.
 //!
 //! A buffer belongs to the queue from its start until its completion is reaped; dropping the queue cancels the transfers in
 //! flight and waits for them.

@@ -1,5 +1,5 @@
-//! Status, modes and times. Of the permission bits the system has the owner's right to write; owners and groups are part of its
-//! security descriptors (`xattr`).
+//! Status, modes and times. Of the permission bits, the system has only the owner's right to write; owners and groups are part of
+//! its security descriptors (`xattr`).
 
 use std::io;
 use std::path::{Path, PathBuf, is_separator};

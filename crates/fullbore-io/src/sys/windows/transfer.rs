@@ -1,4 +1,4 @@
-//! Transfers, one system call each; of several buffers, one call a buffer.
+//! Transfers. Each makes one system call, or for several buffers one call per buffer.
 
 use std::io::{self, IoSlice, IoSliceMut};
 

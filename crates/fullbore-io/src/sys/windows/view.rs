@@ -1,5 +1,6 @@
-//! Mappings of files, and the handler of the exception that the system raises for a page that cannot be read: from a network, or a
-//! device that was removed. The handler replaces a mapping of ours by zeros. The system refuses to truncate a mapped file.
+//! Mappings of files, and the handler of the exception that the system raises for a page that cannot be read, for example from a
+//! network or a device that was removed. The handler replaces one of this crate's mappings by zeros. The system refuses to truncate a
+//! mapped file.
 
 use std::io;
 use std::ops::{Range, RangeInclusive};

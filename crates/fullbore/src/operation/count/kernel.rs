@@ -1,9 +1,9 @@
-//! Counts a run of bytes, one block at a time. Each property of the bytes of a block is a mask of one bit per byte;
-//! words and lines then take a few instructions for the whole block.
+//! Counts a run of bytes, one block at a time. Each property of the bytes of a block is a mask of one bit per byte, so
+//! counting words and lines takes a few instructions for the whole block.
 //!
-//! A word begins at a character of a word if the nearest preceding character that words do not ignore separates words.
-//! Without ignored bytes the test is a shift. With them, the bit after a space must move across runs of ignored bytes;
-//! an addition does that: adding one to the first bit of a run of ones carries to the bit after the run.
+//! A word begins at a word character if the nearest preceding character that is not ignored is a separator. Without
+//! ignored bytes the test is a shift. With them, the bit after a separator must move across runs of ignored bytes. An
+//! addition does this: adding one to the first bit of a run of ones carries to the bit after the run.
 
 use fullbore_io::sys::prefetch;
 

@@ -1,4 +1,4 @@
-//! Laws of counting: one result for every cut and processor, that of wc's own loop over characters.
+//! Laws of counting: for every cut and on every processor, the result equals that of wc's own loop over characters.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

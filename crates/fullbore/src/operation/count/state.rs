@@ -1,4 +1,4 @@
-//! State of a run of bytes, and the merge of two adjacent ones: words, characters and columns across a cut.
+//! The state of a run of bytes, and the merge of two adjacent states: words, characters and columns across a cut.
 
 use super::character::{Character, Characters, Class, Decoded, LONGEST, continues, decode, length};
 
@@ -103,7 +103,7 @@ impl Columns {
     }
 }
 
-/// State of a run of bytes. Merging is associative, so runs can be counted anywhere and in any order.
+/// State of a run of bytes. Merging is associative, so runs can be counted by any worker and in any order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CountState {
     pub(super) bytes: u64,

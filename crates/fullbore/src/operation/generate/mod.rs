@@ -1,4 +1,4 @@
-//! Test data: any run can be generated without the runs before it, so many workers can write one file.
+//! Generators of test data. Any run can be generated without the runs before it, so many workers can write one file.
 
 #[cfg(test)]
 mod laws;

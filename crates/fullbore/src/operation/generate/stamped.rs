@@ -1,4 +1,4 @@
-//! Data that costs almost nothing to generate: zeros, and for timing writes stamped random bytes.
+//! Data that costs almost nothing to generate: zeros, and stamped random bytes for measuring writes.
 
 use std::fmt;
 
@@ -72,7 +72,8 @@ impl Generate for Stamped {
     }
 }
 
-/// Zero bytes, written out: the best case for storage, file systems and links that compress or skip holes.
+/// Zero bytes that are really written: the best case for storage, file systems and links that compress data
+/// or skip holes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Zeros;
 

@@ -1,4 +1,5 @@
-//! Lines of text of one length: words, common English ones and pronounceable made-up ones, commas, a capital and a full stop.
+//! Lines of text of equal length. A line is a sentence of common English and pronounceable invented words, with commas, an initial
+//! capital and a full stop.
 
 use std::fmt;
 use std::sync::LazyLock;

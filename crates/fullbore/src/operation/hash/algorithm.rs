@@ -1,4 +1,4 @@
-//! The algorithms, one or several of them as an operation.
+//! The hash algorithms, and the operation that computes one or several of them.
 
 use std::fmt;
 use std::num::NonZeroUsize;

@@ -1,4 +1,4 @@
-//! States of hashes: those whose every step needs the previous one, and checksums whose parts can be joined.
+//! States of sequential hashes, in which each step needs the previous one, and of checksums, whose parts can be joined.
 
 use std::any::Any;
 

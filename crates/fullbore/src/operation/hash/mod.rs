@@ -2,7 +2,7 @@
 //!
 //! If the sums of parts can be joined (blake3's tree, the polynomial of a CRC), `Split` allows cuts, and all workers
 //! can hash one file; the other hashes read it from front to back. [`PipelinedHashes`] computes several hashes in one
-//! pass over the file, those that cannot be cut while the next bytes are read.
+//! pass over the file; it computes those that cannot be cut while the next bytes are read.
 #![forbid(unsafe_code)]
 
 mod algorithm;

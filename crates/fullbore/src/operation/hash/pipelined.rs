@@ -18,8 +18,8 @@ const DEPTH: usize = 8;
 /// Computes several hashes from the blocks of a file.
 ///
 /// Each hash takes the blocks in order. The hash that is furthest behind runs first, on any free thread, including the
-/// reading one. The total time is therefore that of the slowest hash, or of all their work divided by the threads. The
-/// blocks take at most 2 MiB.
+/// reading one. The total time is therefore that of the slowest hash, or that of all the work divided by the number of
+/// threads. The blocks take at most 2 MiB.
 pub struct PipelinedHashes {
     state: Mutex<PipelineState>,
     changed: Condvar,
@@ -60,7 +60,8 @@ struct HashJob {
 }
 
 impl PipelinedHashes {
-    /// Computes `hashes` of the bytes that `pass` folds, in their order, on up to `workers` threads with the caller's.
+    /// Computes `hashes` of the bytes that `pass` folds, in their order, on up to `workers` threads including the
+    /// caller's.
     ///
     /// # Errors
     /// Those of `pass`.

@@ -1,8 +1,8 @@
 //! Beliefs in the rates of contenders: prior estimates and measurements, as normal distributions of logarithms.
 //!
-//! Rates of contenders differ by factors, and the expected ones are relative: a common level of all of them is estimated
-//! with them. The beliefs show whether a trial pays (the value of information; Frazier, Powell and Dayanik's
-//! knowledge gradient).
+//! Rates of contenders differ by factors, hence the logarithms. The prior estimates are relative to one another, so the
+//! common level of all contenders is estimated together with them. The beliefs determine whether a trial is worth its cost
+//! (the value of information; Frazier, Powell and Dayanik's knowledge gradient).
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 

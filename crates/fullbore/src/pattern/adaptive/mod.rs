@@ -1,10 +1,10 @@
-//! Adaptive runs: contenders are tried on parts of a file, in turn, and the run continues with the fastest.
+//! Adaptive runs: contenders are tried in turn on parts of a file, and the run continues with the fastest.
 //!
 //! A file has up to two regions, the parts in the page cache and the others, each with contenders of its own. A region
-//! is distributed to the workers in leases. While contenders are tried, a slice of several leases goes to one of them, in an
-//! order that alternates from round to round, so that a trend favors none. A contender gets a slice if it is expected to save
-//! more time than it costs (`belief`). Later the rate of the chosen strategy is compared with the expected one, and where it
-//! leaves that band the trial is repeated.
+//! is distributed to the workers in leases. During a trial, each contender in turn gets a slice of several leases. The order
+//! alternates from round to round, so that a trend favors none. A contender gets a slice if it is expected to save more time
+//! than the slice costs (`belief`). Later the rate of the chosen strategy is compared with the expected rate; if the two
+//! differ too much, the trial is repeated.
 
 mod belief;
 mod engines;

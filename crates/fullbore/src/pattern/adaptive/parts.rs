@@ -1,4 +1,4 @@
-//! The parts of an adaptive run: what is in the page cache, and what is not.
+//! The two kinds of parts of an adaptive run: those in the page cache, and the others.
 
 use std::ops::Range;
 

@@ -1,7 +1,7 @@
 //! Sequential comparison: for pipes, devices, inputs without a length, and inputs smaller than a request.
 //!
-//! Each side has its own reader, so that a slow side does not delay the other: the comparing thread reads the left, a
-//! second thread the right. Available bytes are compared at once; no reader waits for a full block.
+//! Each side has its own reader, so that a slow side does not delay the other: the comparing thread reads the left side,
+//! and a second thread reads the right. Available bytes are compared at once; no reader waits for a full block.
 
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};

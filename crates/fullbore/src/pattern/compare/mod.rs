@@ -1,7 +1,7 @@
 //! Comparison of two inputs: equality, the first difference, or every difference in order.
 //!
-//! Two files are striped over the workers from the front; the least differing offset wins, and workers abandon
-//! everything after it. Holes common to both are not read. Inputs without offsets (pipes, devices) are read
+//! Two files are striped over the workers from the front. The smallest differing offset is the result, and workers cancel
+//! all work after it. Holes common to both files are not read. Inputs without offsets (pipes, devices) are read
 //! sequentially, by one reader per side.
 
 mod flow;

@@ -32,10 +32,10 @@ pub fn compare(
     Ok(found)
 }
 
-/// Finds every byte in which two inputs differ. `find` receives runs that differ in their first byte, with their
-/// offset, on any worker; its results go to `emit` in the order of the files, one at a time. Each worker holds one
-/// result while it waits for those before it, so a result should not be much larger than its run. `Break` ends the
-/// comparison.
+/// Finds every byte in which two inputs differ. On any worker, `find` receives runs that differ in their first
+/// byte, with their offset; its results go to `emit` in the order of the files, one at a time. Each worker holds
+/// one result while it waits for those before it, so a result should not be much larger than its run. `Break` ends
+/// the comparison.
 ///
 /// # Errors
 /// As [`compare`], and those of `emit`.

@@ -9,7 +9,8 @@ use crate::strategy::RunStrategy;
 pub struct Side<'a> {
     /// The file, pipe or device. A descriptor that was passed in is read from its position.
     pub file: &'a File,
-    /// Access to the bytes. Both sides use the longer request, the shorter stripe and the fewer workers.
+    /// The strategy with which the bytes are read. Both sides use the longer request, the shorter stripe and
+    /// the smaller number of workers of the two.
     pub choice: RunStrategy<'a>,
     /// Bytes to skip at its start.
     pub skip: u64,
@@ -58,7 +59,7 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Every difference between two runs at `offset`, up to the end of the shorter.
+    /// Returns every difference between two runs at `offset`, up to the end of the shorter one.
     pub fn between<'a>(offset: u64, left: &'a [u8], right: &'a [u8]) -> impl Iterator<Item = Self> + 'a {
         // Short, so that a run with one difference takes little longer than a run without.
         const RUN: usize = 256;

@@ -1,4 +1,4 @@
-//! Attributes that a copy takes from its source, in an order in which none undoes another.
+//! Attributes that a copy takes from its source, applied in an order in which no step undoes an earlier one.
 
 use std::ffi::{CStr, OsStr};
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! The bytes of one file: shared if the file system can, else copied by the fastest method, without the holes.
+//! The bytes of one file: blocks are shared if the file system can, else copied by the fastest method, without the holes.
 
 use std::ops::Range;
 

@@ -1,16 +1,17 @@
 //! Copying in stripes, for verification and resuming.
 //!
-//! To verify, all stripes are first written around the page cache. Each is then read back around it and compared with a
-//! second read of the source, which is usually cached: the second pass takes as long as the device takes to read the
-//! copy. A file that cannot bypass the cache is synced and dropped from the cache between the passes.
+//! To verify a copy, all stripes are first written with a bypass of the page cache. Each stripe is then read back with a
+//! bypass and compared with a second read of the source. The source is usually cached, so the second pass takes as long as
+//! the device takes to read the copy. A file that cannot bypass the cache is synced and dropped from the cache between the
+//! passes.
 //!
 //! A source with dirty pages can be changed through a mapping without a new modification time. The second read detects
 //! that: if each stripe equals its copy, no stripe changed between the last read of the first pass and the first read
 //! of the second, and the copy is the source at that moment. A hash of the first read distinguishes a changed source
 //! from a faulty device.
 //!
-//! A copy in stripes keeps the workers and cache policies of its strategy. `direct` is strict: a device that refuses a
-//! write fails the copy, even where the write went through the cache (the end of the file).
+//! A copy in stripes keeps the workers and cache policies of its strategy. `direct` is strict: if the device refuses a
+//! write, the copy fails, even where the write went through the cache (the end of the file).
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};

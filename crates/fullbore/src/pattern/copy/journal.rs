@@ -1,8 +1,8 @@
-//! The journal of a resumable copy: its source, the part with the bytes so far, and the hash of each stripe in it.
+//! The journal of a resumable copy: its source, the part with the bytes written so far, and the hash of each stripe in it.
 //!
 //! The header names the source and the part; each record after it marks one stripe as written, with its hash. A
-//! truncated record is ignored. Nothing is trusted: a part is adopted only if it is the file that this user created,
-//! and a stripe counts as done only if its bytes in the part have the hash.
+//! truncated record is ignored. The content of a journal is checked: a part is adopted only if it is the file that this
+//! user created, and a stripe counts as done only if its bytes in the part have the recorded hash.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};

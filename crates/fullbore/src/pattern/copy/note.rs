@@ -4,8 +4,8 @@
 //! regular, has one link, belongs to this user and is private. If another file has the name, the note goes under a
 //! random name, which the next run finds by reading the directory.
 //!
-//! A directory begun but not finished by a copy with `resume` has one: the next run must recognise it as its own target,
-//! not as an existing directory to copy into.
+//! A directory that a copy with `resume` began but did not finish has such a note, so that the next run recognises the
+//! directory as its own target and not as an existing directory to copy into.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;

@@ -151,7 +151,8 @@ pub struct Preserve {
     pub attributes: bool,
     /// True if failing to keep an extended attribute is an error.
     pub insist: bool,
-    /// True if new files get the default mode of the process in place of the source's mode less the mask.
+    /// True if new files get the default mode of the process instead of the source's mode reduced by the
+    /// umask.
     pub default_mode: bool,
 }
 
@@ -187,7 +188,7 @@ pub struct CopyOptions {
     pub preserve: Preserve,
     /// The treatment of existing targets.
     pub existing: Existing,
-    /// Called before a target is overwritten.
+    /// A function that is called before a target is overwritten.
     pub confirm: Option<Confirm>,
     /// True to replace targets without write permission too.
     pub force: bool,

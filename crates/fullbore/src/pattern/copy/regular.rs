@@ -1,4 +1,4 @@
-//! Regular files of a tree. They are many and mostly small, so system calls decide their cost.
+//! Regular files of a tree. A tree has many of them, most are small, and so the system calls determine the time.
 
 use std::ffi::CStr;
 

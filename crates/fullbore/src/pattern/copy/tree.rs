@@ -26,8 +26,8 @@ const BATCH: usize = 64;
 /// Most directories pending at once: beyond it pending ones are copied before more names are read.
 const WAITING: usize = 1 << 12;
 
-/// Copies each source to its target, path to path: an existing directory is not copied into. An entry that cannot be
-/// copied is reported to `report` and counted in the result; the others are copied all the same.
+/// Copies each source to the path of its target; a target that is an existing directory is not copied into. An entry
+/// that cannot be copied is reported to `report` and counted in the result; the others are copied nevertheless.
 ///
 /// Files appear complete. A new directory is created under a hidden name beside its target and renamed when its content is
 /// complete. Its entries are written directly under their own names, which takes the fewest calls per file: no incomplete

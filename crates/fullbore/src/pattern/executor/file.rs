@@ -1,4 +1,4 @@
-//! One file: a small one is read at once, a large one by all workers as planned.
+//! One file of an executor: a small one is read with one request, a large one by all workers according to a plan.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
@@ -28,8 +28,8 @@ enum Arrival {
 }
 
 impl Executor<'_> {
-    /// Folds `operation` over a whole file: a small one is read at once, a large one planned and spread over all
-    /// workers (one such file at a time), one without a length read sequentially.
+    /// Folds `operation` over a whole file. A small file is read with one request, a large one is planned and
+    /// spread over all workers (one such file at a time), and one without a length is read sequentially.
     /// # Errors
     /// As [`Job::fold`](crate::Job::fold).
     pub fn fold<F: Fold>(

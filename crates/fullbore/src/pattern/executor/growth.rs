@@ -1,4 +1,4 @@
-//! The number of workers for many files: it grows while they wait for a device that serves more requests at a time.
+//! The number of workers for many files: it grows while the workers wait for a device that can serve more requests at a time.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};

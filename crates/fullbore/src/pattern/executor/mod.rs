@@ -1,5 +1,5 @@
-//! The executor: runs an operation over many files, small ones by one worker each, large ones by all; results in input
-//! order.
+//! The executor: runs an operation over many files and returns the results in input order. One worker processes each small
+//! file; all workers process a large one together.
 
 mod file;
 mod growth;
@@ -26,8 +26,8 @@ use fullbore_io::probe;
 
 pub use worker::Worker;
 
-/// Runs an operation over files on a worker pool; results come in input order. [`Job::map_ordered`](crate::Job::map_ordered)
-/// has an example.
+/// An executor of operations over many files on a worker pool; results come in input order.
+/// [`Job::map_ordered`](crate::Job::map_ordered) has an example.
 pub struct Executor<'a> {
     spec: &'a StrategySpec,
     progress: &'a Progress,
@@ -50,7 +50,7 @@ pub struct Executor<'a> {
 type Planned<'a> = dyn Fn(&Path, &Plan) + Sync + 'a;
 
 impl<'a> Executor<'a> {
-    /// As many workers as specified, else as many as processors.
+    /// Creates an executor with the specified number of workers or, if none is specified, one per processor.
     pub fn new(spec: &'a StrategySpec, progress: &'a Progress) -> Self {
         Self {
             spec,
@@ -67,13 +67,14 @@ impl<'a> Executor<'a> {
         }
     }
 
-    /// With the measurements of this machine, which the plans of large files use.
+    /// Adds the measurements of this machine, which the plans of large files use.
     #[must_use]
     pub fn with_profile(self, profile: Option<&'a Profile>) -> Self {
         Self { profile, ..self }
     }
 
-    /// With a function that receives the plan of each file that is not read at once, and the text of the spec.
+    /// Adds a function that receives the plan of each file that is not read with one request, and the text of
+    /// the spec.
     #[doc(hidden)]
     #[must_use]
     pub fn explained(self, planned: &'a Planned<'a>, spec_text: Option<&'a str>) -> Self {
@@ -102,8 +103,8 @@ impl<'a> Executor<'a> {
     }
 
     /// Calls `work` for each item, on as many threads as there are workers, and `emit` for each result, in item order,
-    /// one at a time. Pending results take at most half of the budget. An error of either ends the run; an error of one
-    /// item only should be a result. If `emit` returns `Break`, the remaining items are dropped.
+    /// one at a time. Pending results take at most half of the budget. An error of either ends the run, so report an
+    /// error that concerns only one item as a result. If `emit` returns `Break`, the remaining items are dropped.
     /// # Errors
     /// Those of `work` and `emit`; [`ErrorKind::Cancelled`] if it was cancelled.
     pub fn map_ordered<T: Send, R: Send>(
@@ -121,7 +122,7 @@ impl<'a> Executor<'a> {
         )
     }
 
-    /// As [`map_ordered`](Self::map_ordered), for work that needs state that is expensive to create and reusable (a
+    /// As [`map_ordered`](Self::map_ordered), for work that needs reusable state that is expensive to create (a
     /// matcher, a table): a worker calls `make` before its first item.
     ///
     /// # Errors
@@ -234,8 +235,8 @@ pub struct OrderedSender<'t, 'e, R> {
 }
 
 impl<R> OrderedSender<'_, '_, R> {
-    /// Sends one result, which takes `weight` bytes besides its own size. Until its items are next, a worker may hold a
-    /// few results; with more, it blocks. `Break`: no more results are needed.
+    /// Sends one result, which takes `weight` bytes besides its own size. While earlier items are not finished, a
+    /// worker may hold a few results; with more, it blocks. `Break` means that no more results are needed.
     ///
     /// # Errors
     /// Those of `emit`.

@@ -1,5 +1,5 @@
-//! Trials on files: of many files of some MiB, each is too short to try several strategies, so each is read with one, and
-//! the later ones with the fastest.
+//! Trials on whole files. A file of a few MiB is too short to try several strategies on it. So among many such files, the first
+//! ones are each read with one contender, and the later ones with the fastest.
 
 use crate::pattern::adaptive::{Spent, Trials};
 use crate::strategy::{Contender, Strategy, reads_alike};

@@ -20,7 +20,7 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Opens a file for reading: by name only, if it is in the directory of the file before it.
+    /// Opens a file for reading; by its name alone if it is in the directory of the previous file.
     ///
     /// # Errors
     /// As [`File::open`].
@@ -28,7 +28,7 @@ impl Worker {
         self.dir_opener.open(path)
     }
 
-    /// Opens a file for reading if it is in the directory of the file before it; `None` if it is not, or cannot be
+    /// Opens a file for reading if it is in the directory of the previous file; `None` if it is not, or cannot be
     /// opened.
     #[doc(hidden)]
     pub fn open_beside(&mut self, path: impl AsRef<Path>) -> Option<Handle> {
@@ -52,7 +52,7 @@ impl Worker {
         file.read_settled(&mut self.settled, buffer(&mut self.bytes))
     }
 
-    /// A buffer for a small file. One byte more shows that a file is longer.
+    /// A buffer for a small file. It has one byte more than such a file, to show that a file is longer.
     pub fn buffer(&mut self) -> &mut [u8] {
         buffer(&mut self.bytes)
     }
