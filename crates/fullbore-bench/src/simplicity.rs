@@ -1,4 +1,4 @@
-//! Preference among cells of equal throughput: the simplest strategy, or the figure known best.
+//! Preference among cells of equal throughput: the simplest strategy, or the cell with the most samples.
 
 use fullbore::engine;
 
@@ -53,7 +53,7 @@ pub(crate) fn choose<'a>(cells: &[&'a Cell]) -> Option<(&'a Cell, &'a Cell)> {
 }
 
 /// Of items with a rate and a number of samples, the one with the most samples among those within [`EQUAL`] of the fastest;
-/// of those the fastest. The largest of several medians that are known badly is too large.
+/// of those the fastest. The largest of several imprecise medians would be too large.
 pub(crate) fn fastest_known<T>(items: impl IntoIterator<Item = (T, f64, usize)>) -> Option<T> {
     let items: Vec<(T, f64, usize)> = items.into_iter().collect();
     let top = items.iter().map(|item| item.1).fold(0.0, f64::max);

@@ -1,5 +1,5 @@
-//! Building blocks of a command around an operation: flags, an executor, progress, exit codes. The commands of
-//! `fullbore` use them; `examples/` shows commands of a few lines.
+//! Building blocks for a command that runs an operation: flags, an executor, progress, exit codes. The
+//! commands of `fullbore` use them; `examples/` contains commands of a few lines.
 // Not `forbid`: the macro that generates a constructor contains unsafe code.
 #![deny(unsafe_code)]
 

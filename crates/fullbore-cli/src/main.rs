@@ -1,4 +1,4 @@
-//! The command `fullbore`: flags in, exit code out. The work is done by the library and the meter.
+//! The command `fullbore`: reads the flags, calls the library and the meter, and returns the exit code.
 #![forbid(unsafe_code)]
 
 mod cli;

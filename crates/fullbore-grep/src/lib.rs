@@ -1,8 +1,8 @@
-//! Searches files as ripgrep does, with its own crates, in parts: the output of all parts in order equals that of the
-//! whole file, with line numbers, context, offsets and limits correct across the cuts.
+//! Searches files in parts with ripgrep's own crates. The output of all parts in order equals ripgrep's output for
+//! the whole file, with line numbers, context, offsets and limits correct across the cuts.
 //!
-//! It is a separate crate because only this operation needs ripgrep's crates, not the library, and because fuzzing must
-//! reach the code that cuts, which a binary crate does not allow.
+//! It is a separate crate because the library should not depend on ripgrep's crates, which only this operation needs,
+//! and because fuzzing must reach the code that cuts files, which a binary crate does not permit.
 //!
 //! - [`Settings`] has the options of a search, named after `rg`'s flags; [`Query`] is their compiled form.
 //! - [`WholeSearcher`] searches a file as a whole: ripgrep's searcher with ripgrep's printer.

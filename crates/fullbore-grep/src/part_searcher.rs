@@ -1,5 +1,5 @@
-//! The operation over parts: ripgrep's searcher, a sink, ripgrep's printer, and the facts that the file needs of each
-//! part. The sink passes on the events in a part's own lines, and records those facts.
+//! The operation over parts: ripgrep's searcher, a sink, and ripgrep's printer. The sink passes on the events in a
+//! part's own lines, and records the facts about each part that the output of the whole file needs.
 
 use std::borrow::Cow;
 use std::cell::RefCell;

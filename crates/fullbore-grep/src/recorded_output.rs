@@ -1,9 +1,9 @@
 //! A printer's output with the positions of numbers and colours, so that the numbers of a part can be converted to
 //! those of the file when the part is printed.
 //!
-//! The printer has no option for the position of its part in the file. But it sets a colour before each number and
-//! resets it afterwards. Its writer therefore reports colour support, and special colours identify what is written.
-//! Real colours are added when the part is printed.
+//! ripgrep's printer has no option for the position of its part in the file, but it sets a colour before each
+//! number and resets it afterwards. Its writer therefore reports colour support, and special colours identify what
+//! is written. Real colours are added when the part is printed.
 //!
 //! The messages of `--json` have no colours: the positions of their numbers are found in the text.
 

@@ -1,5 +1,5 @@
-//! Options of a search, named after `rg`'s flags, and facts of a file before it: the way `rg` would read the file, and its
-//! first bytes, which decide the effect of a NUL in it.
+//! Options of a search, named after `rg`'s flags, and facts of a file that are known before the search: the way in which
+//! `rg` would read the file, and its first bytes, on which the effect of a NUL depends.
 
 use std::borrow::Cow;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Reads and writes ranges of a file by any strategy, in any order, in every state of the file.
+//! Reads and writes ranges of a file with any strategy, in any order and in any state of the file.
 
 use std::ops::Range;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Appends records to a log, each on the device before the next.
+//! Appends records to a log; each is on the device before the next is written.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! Limits of the devices, found before their first sample, and the regime of a sample.
+//! The limits of devices, found before the first sample of each, and the regime of a sample.
 
 use std::cell::{Cell, RefCell};
 

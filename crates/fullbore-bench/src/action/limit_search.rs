@@ -1,7 +1,7 @@
 //! Search for the limiters of a device, and the steady part of a recording.
 //!
 //! A device is read or written without pause, with large requests and then with small ones. If its throughput falls, or
-//! if transfers are handed out periodically, a limiter is at work, and what it let through at the end is sustained. A
+//! if it grants transfers periodically, there is a limiter, and the throughput at the end is the sustained one. A
 //! device without these signs may have a credit larger than the search spends: its samples are of an unknown regime.
 
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,7 +1,8 @@
-//! The strategy that a grid requests. A planned strategy that differs would be mislabelled, so it is an error.
+//! The strategy that a grid requests. If the planned strategy differs from it, the cell would have a wrong
+//! label, so this is an error.
 //!
-//! Actions on whole files also accept `contenders`: the trial becomes one for each strategy that the planner would try
-//! there.
+//! Actions on whole files also accept `contenders`: the trial is replaced by one trial for each strategy that the
+//! planner would try there.
 
 use std::path::Path;
 

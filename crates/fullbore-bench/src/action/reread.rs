@@ -1,5 +1,5 @@
-//! The device's cache: the same block read again, the next block after a time for prefetching, and for comparison a
-//! distant block (table 3 of Riedel, van Ingen and Gray, 1997).
+//! Measures the device's cache: reads the same block again, the next block after a time for prefetching and, for
+//! comparison, a distant block (table 3 of Riedel, van Ingen and Gray, 1997).
 //!
 //! All reads bypass the page cache, one at a time; only the second of each pair is timed.
 

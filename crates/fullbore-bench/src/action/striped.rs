@@ -2,7 +2,7 @@
 //!
 //! Requests are issued in the order of the logical file, with a depth over all files together; a request longer than
 //! the rest of its chunk is split. The loop waits for the oldest request, because the consumer needs the bytes in the
-//! order of the logical file, whichever file completes first.
+//! order of the logical file, regardless of which file completes first.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;

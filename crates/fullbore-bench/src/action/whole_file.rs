@@ -1,4 +1,5 @@
-//! Runs the operations of the tools over whole files, as a tool does: it plans and opens within the measured time.
+//! Runs the operations of the tools over whole files as a tool does, with planning and opening inside the measured
+//! time.
 
 use std::ops::ControlFlow;
 

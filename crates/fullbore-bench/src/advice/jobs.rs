@@ -1,4 +1,4 @@
-//! The kinds of job that most programs do: their cells, and the settings to type.
+//! The kinds of job that most programs do: the cells that measure each, and the settings to type.
 
 use fullbore::size::exact;
 

@@ -1,7 +1,7 @@
 //! Advice of a run: ranked recommendations, and the rules of 1997 tested again.
 //!
-//! Pure functions over the cells of a results document. They use labels only, so a user's own experiments count as far
-//! as their labels allow. `docs/advice.md` lists the evidence behind each line.
+//! Pure functions over the cells of a results document. They use only labels, so a user's own experiments are
+//! considered as far as their labels permit. `docs/advice.md` lists the evidence behind each line.
 #![forbid(unsafe_code)]
 
 mod advisors;

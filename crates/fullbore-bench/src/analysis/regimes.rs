@@ -1,4 +1,5 @@
-//! Regimes of samples by what was found later: the credit of a device, and limits that were withdrawn.
+//! Corrections of the regimes of samples by later findings: the credit of a device, and limits that were
+//! withdrawn.
 
 use crate::document::{DeviceCredit, RateUnit, Regime, Sample};
 

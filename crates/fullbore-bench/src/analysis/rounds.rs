@@ -1,4 +1,5 @@
-//! Cells compared by rounds: `auto` with the best strategy of the whole run, ours with those of another program.
+//! Cells compared round by round: `auto` with the best strategy of the whole run, and fullbore's cells with
+//! those of another program.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,9 @@
 //! Comparison of results documents: each cell with the same cell of a baseline, with a ratio, its interval and a verdict.
 //!
-//! Documents are compared only if no recorded difference of their environments could alone explain a difference in
-//! speed, or if the caller allows the difference. Samples of a run contain its noise; the difference between two runs of
-//! the same thing on the same machine (file layout, another guest, a warm drive) is in no interval: see `docs/report.md`.
+//! Documents are compared only if no recorded difference of their environments could alone explain a difference in speed,
+//! or if the caller allows the difference. The samples of a run show only the noise within the run. Two runs of the same
+//! thing on the same machine also differ for other reasons (file layout, another guest, a warm drive), which no interval
+//! covers: see `docs/report.md`.
 
 mod change;
 mod compare;

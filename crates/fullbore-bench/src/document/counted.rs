@@ -1,4 +1,4 @@
-//! The samples of a cell that its summary counts: of one regime, without short ones and warm-up.
+//! The samples of a cell that enter its summary: those of one regime, without short samples and warm-up.
 
 use super::regime::Regime;
 use super::sample::Sample;

@@ -1,5 +1,5 @@
-//! Labels with a vocabulary. Terms that code compares are variants; any other text, of an interface or of a later
-//! version, is kept as it is.
+//! Labels with a fixed vocabulary. Terms that the code compares are variants; any other text, such as that of an
+//! interface or of a later version, is kept unchanged.
 
 use fullbore::engine::{self, CachePolicy, Method};
 use serde::{Deserialize, Serialize};

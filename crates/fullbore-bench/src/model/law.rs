@@ -1,10 +1,10 @@
 //! The law of a path: time of a request in the pipeline by its size, the requests in flight and the disks.
 //!
-//! A request passes stages in series. Its own time, `a + b · bytes`, passes for all requests in flight at once. At the
-//! device it waits for the others: `n` in flight need `n · c` at a device of 1 ÷ `c` requests per second and
-//! `n · d · bytes` at one of 1 ÷ `d` bytes per second; on a bus, for those of all disks, too. Little's law turns the
-//! time into throughput: `in flight · bytes ÷ time`. docs/model.md derives it. Memory is a stage of its own, shared by
-//! processors.
+//! A request passes stages in series. Its own time, `a + b · bytes`, elapses for all requests in flight at once. At
+//! the device a request waits for the others: `n` in flight need `n · c` at a device of 1 ÷ `c` requests per second
+//! and `n · d · bytes` at one of 1 ÷ `d` bytes per second; on a bus, it waits for those of all disks, too. Little's
+//! law turns the time into throughput: `in flight · bytes ÷ time`. docs/model.md derives it. Memory is a stage of
+//! its own, shared by processors.
 
 use std::collections::BTreeMap;
 

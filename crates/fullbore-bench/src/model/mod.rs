@@ -2,8 +2,8 @@
 //! change of the machine. docs/model.md derives it.
 //!
 //! The model is the pipeline of Riedel, van Ingen and Gray (section 1): stages in series, each with a time per request,
-//! a bandwidth and a parallelism. The narrowest limits throughput; below saturation, Little's law gives it from the
-//! requests in flight.
+//! a bandwidth and a parallelism. The narrowest stage limits the throughput; below saturation, the throughput follows
+//! from the requests in flight by Little's law.
 
 mod fit;
 mod law;

@@ -1,4 +1,5 @@
-//! The model against the paper of 1997: its disks, bus and processor give its figures 2, 3 and 6 and section 4.
+//! The model checked against the paper of 1997: from the paper's disks, bus and processor it computes the
+//! paper's figures 2, 3 and 6 and section 4.
 
 use super::law::{Flights, Load, PathLaw};
 use super::path::Requests;

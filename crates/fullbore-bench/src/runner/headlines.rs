@@ -1,7 +1,8 @@
-//! The rounds of the headline figures: the cell of each figure that takes the next sample, and the time between two.
+//! The rounds of the headline figures: the cell of each figure that takes the next sample, and the time between two
+//! samples.
 //!
-//! Storage alternates between levels for seconds. Samples closer than its correlation time repeat one another, so the time
-//! between them goes to the other figures.
+//! Storage alternates between levels for seconds. Samples less than the correlation time apart repeat one another, so the
+//! time between two samples of a figure goes to the other figures.
 
 use std::collections::BTreeMap;
 

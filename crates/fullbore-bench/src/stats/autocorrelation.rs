@@ -1,4 +1,4 @@
-//! Autocorrelation of samples, and the number of independent samples that they are worth.
+//! Autocorrelation of samples, and the number of independent samples to which they are equivalent.
 
 use super::quantile::{mean, median, quantile};
 

@@ -1,4 +1,5 @@
-//! Order statistics: median, quantiles, median absolute deviation; and outliers by them, labelled, never dropped.
+//! Order statistics: median, quantiles, median absolute deviation; and outliers, which are determined from them,
+//! labelled and never dropped.
 
 pub(crate) fn sorted(values: &[f64]) -> Vec<f64> {
     let mut finite: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();

@@ -1,8 +1,8 @@
 //! Time of a request at a device: a fixed time and a time per byte, combined by one of two laws.
 //!
-//! A device that does one after the other takes their *sum* (section 5.1 of Riedel, van Ingen and Gray: fixed overhead,
-//! then the transfer). A device that overlaps them, or is limited to a number of requests and a number of bytes per
-//! second, takes the *larger*. The better fit decides.
+//! If a device does one after the other, the time is their *sum* (section 5.1 of Riedel, van Ingen and Gray: fixed
+//! overhead, then the transfer). If it overlaps them, or is limited to a number of requests and a number of bytes per
+//! second, the time is the *larger* of the two. The better fit decides.
 
 use serde::{Deserialize, Serialize};
 

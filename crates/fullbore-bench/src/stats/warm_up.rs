@@ -1,4 +1,5 @@
-//! Warm-up: the number of first samples, or intervals of a ramp, to drop until the rest is steady.
+//! Warm-up: the number of samples, or intervals of a ramp, to drop from the beginning so that the rest is
+//! steady.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! The directory of a run, and the process that slightly outlives this one and removes it if this one could not.
+//! The directory of a run, and the watcher process, which removes the directory if this process could not.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

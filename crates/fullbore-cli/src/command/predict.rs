@@ -10,8 +10,9 @@ use crate::exit::Exit;
 
 /// Predict the throughput of requests that were not measured, on this machine or on a changed one
 ///
-/// A prediction comes from a model fitted to the cells of a bench run. It has an interval that a measurement falls
-/// into with 95% probability, the stage that limits it, and "extrapolated" if the measured cells do not surround it.
+/// A prediction comes from a model fitted to the cells of a bench run. It gives the interval into which a
+/// measurement falls with 95% probability and the stage that limits the throughput, and says "extrapolated" if the
+/// measured cells do not surround the requests.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  fullbore predict read request=64K depth=8 workers=1 cache=cold\n  fullbore predict read \
@@ -32,7 +33,7 @@ pub(crate) struct Predict {
     #[arg(long, value_name = "FILE|FOLDER")]
     results: Option<PathBuf>,
 
-    /// Number of disks: each has workers and depth of its own, or a part of the file with chunk=
+    /// Number of disks: each has its own workers and depth or, with chunk=, a part of one file
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     disks: Option<u32>,
 

@@ -20,16 +20,16 @@ use fullbore_cli::for_each::expanded;
 
 /// Show the results of a bench run, or compare several runs with the first
 ///
-/// Cells are compared by their raw samples: each gets a ratio to the baseline, its 95% interval and a verdict.
-/// Differences between the environments (machine, kernel, file system, device ...) that could explain a difference in
-/// speed are refused unless named with --across.
+/// Cells are compared by their raw samples: each gets a ratio to the baseline, its 95% interval and a verdict. If the
+/// environments (machine, kernel, file system, device ...) differ in a way that could explain a difference in speed,
+/// the comparison is refused unless --across names the difference.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit status: 0 shown or compared, 1 a condition of --fail-on is met, 2 error, or environments \
                   that differ."
 )]
 pub(crate) struct Report {
-    /// A results.json, also compressed with gzip, or its folder; - is standard input. With several, the first is the baseline
+    /// A results.json (may be compressed with gzip) or its folder; - is standard input. Of several, the first is the baseline
     #[arg(value_name = "RESULTS", required = true)]
     results: Vec<PathBuf>,
 
@@ -69,12 +69,12 @@ pub(crate) struct Report {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Comparing")]
 struct CompareArgs {
-    /// Ratios within this share of 1 are the same, such as 3% [default: 10%]
+    /// Treat ratios within this share of 1, such as 3%, as equal [default: 10%]
     #[arg(long, value_name = "SHARE", value_parser = margin)]
     margin: Option<f64>,
 
-    /// Environment differences that the comparison is about, comma-separated: machine, limits, kernel, file-system,
-    /// device, version, file-size
+    /// Differences of the environments that the comparison permits, comma-separated: machine, limits, kernel,
+    /// file-system, device, version, file-size
     #[arg(long, value_name = "ASPECT", value_delimiter = ',')]
     across: Vec<Aspect>,
 

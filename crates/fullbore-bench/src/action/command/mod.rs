@@ -1,4 +1,4 @@
-//! Whole commands, run over the meter's files as a user would run them: one of our tools, or a peer of it.
+//! Whole commands, run over the meter's files as a user would run them: fullbore's tools and their peers.
 
 mod task;
 

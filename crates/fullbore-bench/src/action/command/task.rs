@@ -1,6 +1,6 @@
 //! The tasks of commands, and the arguments with which each tool does one.
 //!
-//! They are code, not data of experiment files, so that an experiment cannot run arbitrary commands.
+//! They are code, and not data in experiment files, so that an experiment cannot run arbitrary commands.
 
 use fullbore::operation::hash::{Hash, hex};
 

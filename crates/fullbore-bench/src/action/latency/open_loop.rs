@@ -1,8 +1,9 @@
 //! The open loop: requests start when they are due, independently of earlier ones, and their latency counts from then.
 //!
-//! A closed loop starts the next request when the last has completed: during a stall of the storage it starts none, so
-//! the stall is one slow request among thousands of fast ones. That is coordinated omission (Gil Tene). In the open
-//! loop, requests due during the stall count with the latency that their users would have seen.
+//! A closed loop starts the next request when the previous one has completed. During a stall of the storage it starts
+//! none, so the stall appears as one slow request among thousands of fast ones. This error is called coordinated
+//! omission (Gil Tene). In the open loop, requests due during the stall count with the latency that their users would
+//! have seen.
 
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -1,8 +1,9 @@
 //! Phases of a request's time: submitting call, queue, device, completion; and the device's requests: splits, merges,
 //! sizes.
 //!
-//! The application's times come from the loop here, the others from the kernel's block tracing if it may be used.
-//! Without it, the device time is that of the counters (`/sys/block/*/stat`), and the queue time is unknown.
+//! The application's times come from the loop here, the other times from the kernel's block tracing, if it is
+//! permitted. Without block tracing, the device time comes from the counters (`/sys/block/*/stat`), and the
+//! queue time is unknown.
 
 mod trace;
 

@@ -1,4 +1,5 @@
-//! The scheduler over simulated workloads: no files, and a clock that only the workloads move.
+//! Tests of the scheduler with simulated workloads, without files, and with a clock that only the workloads
+//! advance.
 
 use std::collections::BTreeSet;
 

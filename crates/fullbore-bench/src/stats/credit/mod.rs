@@ -1,10 +1,10 @@
 //! The credit of a device: a burst rate until a credit is spent, a sustained rate after, and the rate at which idle time
 //! refills the credit.
 //!
-//! Cloud volumes (token buckets), caches of single-level cells in solid-state disks, write caches and throttles that save
-//! unused time all fit this model. The credit is what a continuous transfer moves beyond the line of the sustained rate.
-//! A full bucket of that size, spent at the burst rate, lasts credit ÷ (burst − sustained) seconds. For a token bucket the
-//! refill is the sustained rate; for other devices it is independent.
+//! Cloud volumes (token buckets), caches of single-level cells in solid-state disks, write caches, and throttles that
+//! accumulate unused time all fit this model. The credit is the amount that a continuous transfer moves beyond the line
+//! of the sustained rate. A full bucket of that size, spent at the burst rate, lasts credit ÷ (burst − sustained)
+//! seconds. For a token bucket the refill rate equals the sustained rate; for other devices it is independent of it.
 
 mod course;
 mod falls;

@@ -27,17 +27,17 @@ const REGIMES: [(&str, &str, Regime); 2] = [
 /// Flags of every measurement.
 #[derive(Debug, Args)]
 pub(crate) struct MeasureArgs {
-    /// Directory to measure: its file system and the device under it. Repeated: another disk, for experiments with
-    /// several
+    /// Directory to measure: its file system and the device under it. May be repeated, for experiments with
+    /// several disks
     #[arg(long, value_name = "DIR", default_value = ".")]
     dir: Vec<PathBuf>,
 
-    /// Length of the test files [default: from memory, free space and the device's speed]
+    /// Length of the test files [default: computed from memory, free space and the device's speed]
     #[arg(long, value_parser = |text: &str| size::parse(text))]
     size: Option<u64>,
 
-    /// Measuring time in seconds; the report marks cells that are not precise by then [default: 85 for the quick run,
-    /// else by the number of cells]
+    /// Measuring time in seconds; the report marks cells that are not precise at its end [default: 85 for the quick
+    /// run, else computed from the number of cells]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(10..=86_400))]
     time: Option<u64>,
 
@@ -88,7 +88,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "FILE.fio", conflicts_with = "all")]
     job: Vec<PathBuf>,
 
-    /// Measure each cell that PROGRAM supports with PROGRAM too, in the same rounds, and show the ratio
+    /// Measure each cell that PROGRAM supports with PROGRAM as well, in the same rounds, and show the ratio
     #[arg(long, value_parser = names::<PeerProgram>(), value_name = "PROGRAM")]
     with: Option<PeerProgram>,
 

@@ -148,7 +148,7 @@ pub(super) struct Flags {
           default_value = "auto", default_missing_value = "always")]
     pub(super) reflink: Reflink,
 
-    /// Create holes in the copies. With always, each file is copied by one worker with plain calls: it cannot be combined
+    /// Create holes in the copies. With always, one worker copies each file with plain calls; always cannot be combined
     /// with --strategy, --cache, --verify or --resume
     #[arg(long, value_parser = choices(&HOLES), value_name = "WHEN", require_equals = false, default_value = "auto")]
     pub(super) sparse: Sparse,

@@ -1,4 +1,4 @@
-//! Converts flags to copy options; of some flags the last one counts.
+//! Converts flags to copy options; of flags that exclude each other, the last one counts.
 
 use std::env;
 use std::ffi::OsString;

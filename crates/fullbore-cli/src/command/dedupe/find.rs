@@ -1,4 +1,4 @@
-//! Finding duplicates in steps: every file is inspected, few are read in part, fewer are read whole.
+//! Finds duplicates in steps: every file is inspected, a few are read in part, and fewer are read whole.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;

@@ -25,7 +25,7 @@ use fullbore_cli::for_each::expanded;
     after_help = "Exit status: 0 done, 1 done, but something could not be read or linked, 2 usage error."
 )]
 pub(crate) struct Dedupe {
-    /// Files and directories; directories are searched recursively, symbolic links in them are not followed
+    /// Files and directories; directories are searched recursively, without following symbolic links in them
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
 
@@ -49,16 +49,17 @@ pub(crate) struct Dedupe {
     #[arg(long)]
     bytes: bool,
 
-    /// Replace all but the first file of each group: hard (a hard link to the first: one owner, mode and time) or
-    /// reflink (a file that shares its blocks and keeps its own attributes)
+    /// Replace every file of a group except the first by a link to the first: hard (a hard link: one owner,
+    /// mode and time) or reflink (a file that shares the blocks and keeps its own attributes)
     #[arg(long, value_parser = names::<ReplaceMethod>(), value_name = "METHOD")]
     link: Option<ReplaceMethod>,
 
-    /// With --link hard: link even if owner, mode or extended attributes differ; the first file's are kept
+    /// With --link hard: link even if owner, mode or extended attributes differ; those of the first file are
+    /// kept
     #[arg(long, requires = "link")]
     any_metadata: bool,
 
-    /// With --link: print what would be done, change nothing
+    /// With --link: print the actions without performing them
     #[arg(long, requires = "link")]
     dry_run: bool,
 

@@ -1,4 +1,4 @@
-//! The flags with their effects: those of `rg`, by its names.
+//! The flags and their effects: those of `rg`, under the same names.
 
 use std::ffi::OsStr;
 

@@ -1,4 +1,5 @@
-//! Walks directories for haystacks: one directory with several threads before the search begins, if it is small.
+//! Walks directories for haystacks. A single directory, if it is small, is walked by several threads before the
+//! search begins.
 
 use std::cmp::Reverse;
 use std::panic;

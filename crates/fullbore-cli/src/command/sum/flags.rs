@@ -57,7 +57,7 @@ pub(crate) struct Sum {
     #[arg(long, conflicts_with = "check")]
     pub(super) no_names: bool,
 
-    /// Write the bytes of the sum, not digits: one file and one algorithm only
+    /// Write the bytes of the sum instead of digits; for one file and one algorithm only
     #[arg(long, conflicts_with_all = ["check", "tag", "zero", "json"])]
     pub(super) raw: bool,
 

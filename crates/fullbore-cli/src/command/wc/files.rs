@@ -1,4 +1,5 @@
-//! Inputs of `wc`: names from the command line or from a list, standard input in its order, and reliable file lengths.
+//! Inputs of `wc`: names from the command line or from a list, standard input in its place among them, and reliable
+//! file lengths.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader};

@@ -27,7 +27,7 @@ use report::{Columns, Report, Total};
                   characters, bytes, columns.\n\nExit status: 0 done, 1 error, 3 an input changed while it was read."
 )]
 pub(crate) struct Wc {
-    /// Count bytes; alone, take the length of a regular file without reading it
+    /// Count bytes; if no other count is requested, take the length of a regular file without reading it
     #[arg(short = 'c', long)]
     bytes: bool,
 
