@@ -118,7 +118,7 @@ pub fn in_order<T: Send, R: Send>(
 ///
 /// # Errors
 /// If the run was cancelled.
-pub fn unless_cancelled<T>(result: fullbore::Result<T>) -> fullbore::Result<fullbore::Result<T>> {
+pub fn propagate_cancelled<T>(result: fullbore::Result<T>) -> fullbore::Result<fullbore::Result<T>> {
     match result {
         Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),
         result => Ok(result),
@@ -147,7 +147,7 @@ pub fn for_each_file<R: Send>(
         false,
         |path, worker, executor| {
             let result = open(path, worker).and_then(|file| work(&file, executor, worker));
-            Ok(((path, unless_cancelled(result)?), 0))
+            Ok(((path, propagate_cancelled(result)?), 0))
         },
         |(path, result)| match result {
             Ok(result) => report(path, result),

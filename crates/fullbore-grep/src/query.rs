@@ -61,7 +61,7 @@ impl Query {
     }
 
     /// True if the first match in any file is sufficient.
-    pub fn first_is_enough(&self) -> bool {
+    pub fn stops_at_first_match(&self) -> bool {
         self.settings.quiet && !self.settings.counts()
     }
 

@@ -242,13 +242,13 @@ impl AsyncStream {
         self.writes.len() >= most || (bytes > 0 && bytes + len > MOST)
     }
 
-    fn poll_settled(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_transfers(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.poll_flush(context))?;
         self.poll_read_in_flight(context).map_ok(drop)
     }
 
     fn seek(&mut self, context: &mut Context<'_>, to: SeekFrom) -> Poll<io::Result<u64>> {
-        ready!(self.poll_settled(context))?;
+        ready!(self.poll_transfers(context))?;
         let position = match to {
             SeekFrom::Start(position) => Some(position),
             SeekFrom::Current(by) => self.position.checked_add_signed(by),
@@ -337,7 +337,7 @@ impl tokio::io::AsyncSeek for AsyncStream {
     }
 
     fn poll_complete(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<u64>> {
-        ready!(self.poll_settled(context))?;
+        ready!(self.poll_transfers(context))?;
         Poll::Ready(Ok(self.position))
     }
 }

@@ -34,7 +34,7 @@ mod unsynced;
 pub use call::{Counts, Event, Fault, Operation, Subject};
 pub use plan::Plan;
 
-pub use unsynced::Worst;
+pub use unsynced::CrashState;
 
 pub use crate::file::types::Call;
 #[cfg(doc)]

@@ -8,7 +8,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use super::call::{Counts, Event, Fault, Operation, Subject};
 use super::rules::{self, Mappings};
-use super::unsynced::{Unsynced, Worst};
+use super::unsynced::{CrashState, Unsynced};
 use crate::file::types::Call;
 use crate::lock::Mutex;
 use crate::sys::{self, Code};
@@ -79,7 +79,7 @@ impl Plan {
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
-    /// use fullbore_io::fault::{Plan, Worst};
+    /// use fullbore_io::fault::{Plan, CrashState};
     /// use fullbore_io::file::File;
     ///
     /// let plan = Plan::new(1).with_power_failure();
@@ -88,7 +88,7 @@ impl Plan {
     /// file.write_all_at(b"synced", 0)?;
     /// file.sync_data()?;
     /// file.write_all_at(b" and not", 6)?;
-    /// plan.crash(Worst::RenameLost)?;
+    /// plan.crash(CrashState::RenameLost)?;
     /// assert_eq!(std::fs::read(&path)?, b"synced");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -113,7 +113,7 @@ impl Plan {
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
-    /// use fullbore_io::fault::{Plan, Worst};
+    /// use fullbore_io::fault::{Plan, CrashState};
     /// use fullbore_io::file::{Durability, Output};
     ///
     /// let path = directory.path().join("file");
@@ -122,11 +122,11 @@ impl Plan {
     /// let output = Output::replace(&path)?.with_faults(&plan);
     /// output.file().write_all_at(b"new", 0)?;
     /// output.commit(Durability::None)?;
-    /// plan.crash(Worst::RenameKept)?;
+    /// plan.crash(CrashState::RenameKept)?;
     /// assert_eq!(std::fs::read(&path)?, b"", "renamed before its bytes were on the device");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn crash(&self, worst: Worst) -> io::Result<()> {
+    pub fn crash(&self, worst: CrashState) -> io::Result<()> {
         let state = &mut *self.state.lock();
         match &mut state.unsynced {
             Some(unsynced) => unsynced.lose(worst, &mut state.random),

@@ -17,7 +17,7 @@ use crate::sys::{self, FileKind};
 
 /// A class of states that a power failure could leave; for [`Plan::crash`](super::Plan::crash).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Worst {
+pub enum CrashState {
     /// All unsynced bytes, lengths and names are lost.
     RenameLost,
     /// The names are kept, unsynced bytes and lengths are lost: the way files become empty when programs rename without
@@ -165,7 +165,7 @@ impl Unsynced {
         Ok(())
     }
 
-    pub(super) fn lose(&mut self, worst: Worst, random: &mut SplitMix64) -> io::Result<()> {
+    pub(super) fn lose(&mut self, worst: CrashState, random: &mut SplitMix64) -> io::Result<()> {
         for pending in self.files.drain(..).filter(|pending| !pending.changes.is_empty()) {
             let len = pending.handle.metadata()?.len();
             let mut now = vec![0; usize::try_from(len).map_err(|_| io::ErrorKind::OutOfMemory)?];
@@ -173,16 +173,16 @@ impl Unsynced {
             let kept: Vec<bool> = pending
                 .changes
                 .iter()
-                .map(|change| worst == Worst::Torn && !change.dropped && random.next_u64() >> 63 == 0)
+                .map(|change| worst == CrashState::Torn && !change.dropped && random.next_u64() >> 63 == 0)
                 .collect();
             let then = pending.undone(now, |change| kept[change]);
             pending.handle.set_len(0)?;
             sys::write_all_at(&pending.handle, &then, 0)?;
         }
         let kept = match worst {
-            Worst::RenameLost => 0,
-            Worst::RenameKept => self.names.len(),
-            Worst::Torn => (random.next_u64() % (self.names.len() as u64 + 1)) as usize,
+            CrashState::RenameLost => 0,
+            CrashState::RenameKept => self.names.len(),
+            CrashState::Torn => (random.next_u64() % (self.names.len() as u64 + 1)) as usize,
         };
         for name in self.names.drain(..).skip(kept).collect::<Vec<_>>().into_iter().rev() {
             match &name.from {
@@ -295,7 +295,7 @@ mod tests {
             for (offset, part) in [(0, b"a"), (2, b"b"), (4, b"c")] {
                 file.write_all_at(part, offset).unwrap();
             }
-            plan.crash(Worst::Torn).unwrap();
+            plan.crash(CrashState::Torn).unwrap();
             seen.insert(String::from_utf8(fs::read(&path).unwrap()).unwrap());
         }
         let every = ["......", "....c.", "..b...", "..b.c.", "a.....", "a...c.", "a.b...", "a.b.c."]
@@ -314,7 +314,7 @@ mod tests {
         // After the failure, a sync through a new handle succeeds but restores nothing.
         let reopened = File::open_write(&path).unwrap().with_faults(&plan);
         reopened.sync_all().unwrap();
-        plan.crash(Worst::RenameKept).unwrap();
+        plan.crash(CrashState::RenameKept).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"");
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::inner::File;
-use super::open::Found;
+use super::open::OpenedFile;
 use super::options::{Hint, Mode, OpenOptions};
 use super::types::{Durability, OptionSupport, Support};
 use crate::error::{Error, ErrorKind, Result};
@@ -13,7 +13,12 @@ use crate::probe::off_device;
 use crate::sys::{self, Advice, Allocate, AsHandle, Code, FileKind, Handle, OpenFlags};
 
 impl OpenOptions {
-    pub(super) fn note(&self, path: &Path, found: &Found, report: &mut Vec<OptionSupport>) -> Result<()> {
+    pub(super) fn note(
+        &self,
+        path: &Path,
+        found: &OpenedFile,
+        report: &mut Vec<OptionSupport>,
+    ) -> Result<()> {
         let fd = &found.fd;
         if self.mode == Mode::Append || self.through != Durability::None {
             let stat = sys::status(fd).map_err(|error| Error::io("inspect", path, error.into()))?;

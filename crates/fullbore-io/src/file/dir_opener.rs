@@ -105,12 +105,12 @@ const MARGIN_OF_WHOLE_SECONDS: i128 = 2_000_000_000;
 /// after the read suffices if that time is before the read. With `RWF_NOWAIT` the read itself can be the first call:
 /// devices and pipes reject it and lose no byte.
 #[derive(Debug, Default)]
-pub struct SettledReader {
+pub struct UnchangedReader {
     /// The device of the last file, and `true` if its timestamps are those of this machine's clock.
     device: Option<(u64, bool)>,
 }
 
-impl SettledReader {
+impl UnchangedReader {
     /// Reads a whole file with `read` into `bytes`, which must be longer, and returns its length. Returns `None` if the file
     /// needs a separate check because it is longer, not cached, not regular or recently changed.
     pub fn read(
@@ -210,7 +210,7 @@ mod tests {
     fn read(path: &str) -> Option<Vec<u8>> {
         let file = std::fs::File::open(path).unwrap();
         let mut bytes = vec![0; 1 << 20];
-        let count = SettledReader::default().read(&file, &mut bytes, |bytes, flags| {
+        let count = UnchangedReader::default().read(&file, &mut bytes, |bytes, flags| {
             Ok(sys::read_vectored_flagged(&file, &mut [IoSliceMut::new(bytes)], 0, flags)?)
         })?;
         Some(bytes[..count].to_vec())

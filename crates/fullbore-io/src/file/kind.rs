@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::dir_opener::SettledReader;
+use super::dir_opener::UnchangedReader;
 use super::handle::directory;
 use super::inner::{Before, CacheMode, File};
 use super::types::FileStamp;
@@ -76,9 +76,9 @@ impl File {
         Ok(self.measure()?.1)
     }
 
-    /// Reads a small file whole if one read and one `fstat` suffice (see [`SettledReader`]); returns its length.
+    /// Reads a small file whole if one read and one `fstat` suffice (see [`UnchangedReader`]); returns its length.
     #[doc(hidden)]
-    pub fn read_settled(&self, reader: &mut SettledReader, bytes: &mut [u8]) -> Option<usize> {
+    pub fn read_unchanged(&self, reader: &mut UnchangedReader, bytes: &mut [u8]) -> Option<usize> {
         let plain = self.inner.start.is_none() && matches!(self.inner.cache_mode, CacheMode::Plain);
         plain.then(|| reader.read(&self.inner.fd, bytes, |bytes, flags| self.read_once(0, bytes, flags)))?
     }

@@ -41,7 +41,7 @@ pub use copy::{clones, share_all};
 #[doc(hidden)]
 pub use dir_opener::DirOpener;
 #[doc(hidden)]
-pub use dir_opener::{SettledReader, open_regular};
+pub use dir_opener::{UnchangedReader, open_regular};
 #[doc(hidden)]
 pub use held::{HeldDir, spare};
 pub(crate) use inner::CacheMode;
@@ -58,7 +58,7 @@ pub use naming::{linkable, name_unnamed, umask, usual_mode};
 pub use options::{Access, Hint, Mode, OpenOptions, Share};
 pub use output::{Output, Placement};
 #[doc(hidden)]
-pub use publish::lawful;
+pub use publish::permitted_mode;
 pub use types::{CachePolicy, CommitReport, CopyReport, Durability, FileStamp, OptionSupport, Step, Support};
 
 pub use crate::sys::FileKind;

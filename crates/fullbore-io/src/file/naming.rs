@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags, Status};
 
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct TargetName {
     pub(crate) directory: HeldDir,
     pub(crate) name: OsString,
 }
@@ -21,7 +21,7 @@ pub(crate) struct Place {
 /// The limit of symbolic links in a path, the same as the system's.
 const LINKS: usize = 40;
 
-impl Place {
+impl TargetName {
     pub(super) fn of(path: &Path) -> Result<Self> {
         match HeldDir::of(path) {
             Ok((directory, name)) => Ok(Self { directory, name }),
@@ -150,7 +150,7 @@ pub(super) enum Link {
     Refused,
 }
 
-pub(super) fn link(file: &File, place: &Place) -> Result<Link> {
+pub(super) fn link(file: &File, place: &TargetName) -> Result<Link> {
     let failed = |error: std::io::Error| Error::io("create", place.path(), error);
     let directory = place.directory.fd().map_err(failed)?;
     match name_unnamed(file, &directory, &place.name) {
@@ -165,7 +165,7 @@ pub(super) fn link(file: &File, place: &Place) -> Result<Link> {
 }
 
 /// A copy, under a temporary name, of a file that cannot be given one, with all its attributes.
-pub(super) fn named_copy(file: &File, place: &Place) -> Result<(Temporary, File)> {
+pub(super) fn named_copy(file: &File, place: &TargetName) -> Result<(Temporary, File)> {
     let failed = |error: Code| Error::io("create", place.path(), error.into());
     let (temporary, fd) = create_named(place, OpenFlags::READ_WRITE)?;
     let copy = File::from_fd(fd, place.path())?;
@@ -203,7 +203,7 @@ pub(super) fn directory(path: &Path) -> Error {
 pub(super) fn rename(
     file: &File,
     temporary: Temporary,
-    place: &Place,
+    place: &TargetName,
     report: &mut CommitReport,
 ) -> Result<()> {
     rename_to(file, temporary.name(), place, report)?;
@@ -212,7 +212,12 @@ pub(super) fn rename(
 }
 
 /// Renames a file from the name `part` in the directory to `place`, replacing any file there.
-pub(super) fn rename_to(file: &File, part: &OsStr, place: &Place, report: &mut CommitReport) -> Result<()> {
+pub(super) fn rename_to(
+    file: &File,
+    part: &OsStr,
+    place: &TargetName,
+    report: &mut CommitReport,
+) -> Result<()> {
     let target = place.path();
     file.judge(Call::Rename { from: &target.with_file_name(part), to: &target })
         .and_then(|()| {
@@ -227,7 +232,7 @@ pub(super) fn rename_to(file: &File, part: &OsStr, place: &Place, report: &mut C
 /// Syncs the directory of a name that `file` got, at level `Full`.
 pub(super) fn sync_directory(
     file: &File,
-    place: &Place,
+    place: &TargetName,
     durability: Durability,
     report: &mut CommitReport,
 ) -> Result<()> {
@@ -281,7 +286,7 @@ fn by_list(list: &[u8], mode: u32) -> Option<u32> {
 }
 
 /// Creates a file under a temporary name in the directory that only this user can open.
-pub(super) fn create_named(place: &Place, flags: OpenFlags) -> Result<(Temporary, Handle)> {
+pub(super) fn create_named(place: &TargetName, flags: OpenFlags) -> Result<(Temporary, Handle)> {
     let flags = flags | OpenFlags::CREATE | OpenFlags::EXCLUSIVE | OpenFlags::NOFOLLOW;
     Temporary::create(&place.directory, &place.name, false, |directory, name| {
         sys::open_at(directory, name, flags, 0o600)

@@ -37,7 +37,7 @@ impl OpenOptions {
             report.clear();
             let found = if self.temporary {
                 let fd = Arc::new(self.nameless(path, &mut report)?);
-                Found { fd, created: None, delete_on_exit: None, by_system: false }
+                OpenedFile { fd, created: None, delete_on_exit: None, by_system: false }
             } else {
                 self.find(path).map_err(|error| self.refusal(path, error))?
             };
@@ -57,7 +57,7 @@ impl OpenOptions {
                     return Err(error);
                 }
             };
-            let Found { fd, delete_on_exit, .. } = found;
+            let OpenedFile { fd, delete_on_exit, .. } = found;
             inner.on_close = (locked || delete_on_exit.is_some() || reserved > 0)
                 .then(|| Arc::new(OnClose { fd, delete_on_exit, locked, reserved }));
             inner.report = OnceLock::from(report);
@@ -87,11 +87,11 @@ impl OpenOptions {
 
     /// The steps between the lock and the first use; those that can fail without a change come before the truncation, so that a
     /// strict open that fails has lost no bytes. Returns the number of bytes reserved.
-    fn prepare(&self, path: &Path, found: &Found, report: &mut Vec<OptionSupport>) -> Result<u64> {
+    fn prepare(&self, path: &Path, found: &OpenedFile, report: &mut Vec<OptionSupport>) -> Result<u64> {
         let fd = &found.fd;
         self.advise(fd, report);
         self.note(path, found, report)?;
-        self.insist(path, report)?;
+        self.reject_unsupported(path, report)?;
         if self.room == 0 {
             self.empty(path, fd)?;
             return Ok(0);
@@ -119,7 +119,7 @@ impl OpenOptions {
         })?;
         let reserved = if support == Support::Native { self.room } else { 0 };
         report.push(OptionSupport { option: "reserve", support });
-        self.insist(path, report)?;
+        self.reject_unsupported(path, report)?;
         if new {
             return Ok(reserved);
         }
@@ -131,7 +131,7 @@ impl OpenOptions {
         Ok(reserved)
     }
 
-    fn insist(&self, path: &Path, report: &[OptionSupport]) -> Result<()> {
+    fn reject_unsupported(&self, path: &Path, report: &[OptionSupport]) -> Result<()> {
         match report.iter().find(|found| matches!(found.support, Support::Unsupported(_))) {
             Some(refused) if self.strict => {
                 Err(Error::new(ErrorKind::Unsupported, "open", path, refused.to_string()))
@@ -176,7 +176,7 @@ impl OpenOptions {
         let support = if !self.locks() {
             Support::Unsupported("locks are switched off".to_owned())
         } else {
-            lock_whole(fd, share, self.settled() != Access::Read).map_err(|error| {
+            lock_whole(fd, share, self.effective_access() != Access::Read).map_err(|error| {
                 if error == Code::WOULD_BLOCK {
                     Error::new(
                         ErrorKind::Locked,
@@ -247,7 +247,7 @@ fn leads_to(path: &Path, fd: &Handle) -> bool {
 }
 
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct OpenedFile {
     pub(super) fd: Arc<Handle>,
     /// The path of the file, if this open is known to have created it.
     created: Option<PathBuf>,
@@ -257,7 +257,7 @@ pub(super) struct Found {
     pub(super) by_system: bool,
 }
 
-impl Found {
+impl OpenedFile {
     fn undo_create(self) {
         let Self { fd, created, .. } = self;
         if let Some(created) = created
@@ -271,7 +271,7 @@ impl Found {
 }
 
 impl OpenOptions {
-    fn find(&self, path: &Path) -> sys::Result<Found> {
+    fn find(&self, path: &Path) -> sys::Result<OpenedFile> {
         let more = self.mode_flags();
         match self.mode {
             Mode::CreateNew => self.new_file(path, path),
@@ -304,7 +304,7 @@ impl OpenOptions {
     }
 
     /// Opens in one call, which does not distinguish existing files from new ones.
-    fn there(&self, path: &Path, more: OpenFlags) -> sys::Result<Found> {
+    fn there(&self, path: &Path, more: OpenFlags) -> sys::Result<OpenedFile> {
         let fd = Arc::new(self.call(path, more)?);
         let delete_on_exit = if self.delete {
             let delete_on_exit = || Ok(DeleteOnExit { name: Name::of(path)?, fd: fd.clone() });
@@ -312,11 +312,11 @@ impl OpenOptions {
         } else {
             None
         };
-        Ok(Found { fd, created: None, delete_on_exit, by_system: false })
+        Ok(OpenedFile { fd, created: None, delete_on_exit, by_system: false })
     }
 
     /// Creates a file at `place`; `path` is the name to remove if the file is deleted on close.
-    fn new_file(&self, path: &Path, place: &Path) -> sys::Result<Found> {
+    fn new_file(&self, path: &Path, place: &Path) -> sys::Result<OpenedFile> {
         // The system would remove the target of a link, and cannot remove a file that is read-only.
         let by_system = self.delete
             && !OpenFlags::DELETE_ON_CLOSE.is_empty()
@@ -329,17 +329,17 @@ impl OpenOptions {
         let open = || -> sys::Result<_> { Ok(Arc::new(self.call(place, flags)?)) };
         let created = Some(place.to_owned());
         if !self.delete {
-            return Ok(Found { fd: open()?, created, delete_on_exit: None, by_system });
+            return Ok(OpenedFile { fd: open()?, created, delete_on_exit: None, by_system });
         }
         // Opening a new file never blocks, so the list may be locked meanwhile.
         let guard = cleanup::register::<Code>(|| Ok(DeleteOnExit { name: Name::of(path)?, fd: open()? }))?;
         let fd = guard.delete_on_exit().fd.clone();
-        Ok(Found { fd, created, delete_on_exit: Some(guard), by_system })
+        Ok(OpenedFile { fd, created, delete_on_exit: Some(guard), by_system })
     }
 
     /// Creates a file, or opens the existing one with `more`: alternates between the two calls until one succeeds. Dangling links
     /// are followed here, because `O_EXCL` does not follow them.
-    fn new_or_there(&self, path: &Path, more: OpenFlags) -> sys::Result<Found> {
+    fn new_or_there(&self, path: &Path, more: OpenFlags) -> sys::Result<OpenedFile> {
         let mut place = path.to_owned();
         for _ in 0..ATTEMPTS {
             match self.new_file(path, &place) {

@@ -280,7 +280,7 @@ impl OpenOptions {
         self
     }
 
-    pub(super) fn settled(&self) -> Access {
+    pub(super) fn effective_access(&self) -> Access {
         self.access.unwrap_or(match self.mode {
             Mode::Open if !self.temporary => Access::Read,
             Mode::Append => Access::Write,
@@ -291,7 +291,7 @@ impl OpenOptions {
     /// The flags of `open(2)`, without those of the mode.
     pub(super) fn flags(&self) -> OpenFlags {
         let mut flags = OpenFlags::NOCTTY;
-        flags |= match self.settled() {
+        flags |= match self.effective_access() {
             Access::Read => OpenFlags::READ,
             Access::Write => OpenFlags::WRITE,
             Access::ReadWrite => OpenFlags::READ_WRITE,
@@ -320,7 +320,7 @@ impl OpenOptions {
         let invalid = |what: &str| Err(Error::new(ErrorKind::Invalid, "open", path, what));
         let writes =
             matches!(self.mode, Mode::CreateOrTruncate | Mode::CreateNew | Mode::Truncate | Mode::Append);
-        if writes && self.settled() == Access::Read {
+        if writes && self.effective_access() == Access::Read {
             return invalid("the mode needs write access, and the access is Read");
         }
         if self.temporary && (self.mode != Mode::Open || self.delete || self.access.is_some()) {

@@ -9,7 +9,7 @@ use std::path::Path;
 use super::cleanup::{self, Temporary};
 use super::held::HeldDir;
 use super::inner::File;
-use super::naming::{Place, directory};
+use super::naming::{TargetName, directory};
 use super::publish::{Attributes, Finish, OutputState, begin, dangling, publish};
 use super::types::{CommitReport, Durability};
 use crate::error::{Error, ErrorKind, Result};
@@ -63,7 +63,7 @@ impl Output {
     /// If `path` is `input` itself, a directory, not writable, or a block device without [`Placement::Overwrite`], and
     /// if a system call fails.
     pub fn create(path: impl AsRef<Path>, placement: Placement, input: Option<&File>) -> Result<Self> {
-        Self::create_in(Place::of(path.as_ref())?, placement, input)
+        Self::create_in(TargetName::of(path.as_ref())?, placement, input)
     }
 
     /// As [`create`](Self::create), for a name in a held directory.
@@ -74,10 +74,10 @@ impl Output {
         placement: Placement,
         input: Option<&File>,
     ) -> Result<Self> {
-        Self::create_in(Place { directory: directory.clone(), name: name.to_owned() }, placement, input)
+        Self::create_in(TargetName { directory: directory.clone(), name: name.to_owned() }, placement, input)
     }
 
-    fn create_in(place: Place, placement: Placement, input: Option<&File>) -> Result<Self> {
+    fn create_in(place: TargetName, placement: Placement, input: Option<&File>) -> Result<Self> {
         if sys::is_stream_name(&place.name) {
             let what = "a name with a colon is that of a stream of another file";
             return Err(Error::new(ErrorKind::Invalid, "write", place.path(), what)
@@ -125,7 +125,7 @@ impl Output {
         name: &OsStr,
         open: impl FnOnce(&HeldDir, &OsStr) -> Result<(Handle, OsString)>,
     ) -> Result<Self> {
-        let place = Place { directory: directory.clone(), name: name.to_owned() };
+        let place = TargetName { directory: directory.clone(), name: name.to_owned() };
         let (place, finish) = match only_regular(&place)? {
             Some(there) => replaced(place, &there)?,
             None => (place, Finish::Usual),
@@ -152,19 +152,19 @@ impl Output {
     /// # Errors
     /// If `path` has no file name, and if a system call fails.
     pub fn create_entry(path: impl AsRef<Path>) -> Result<Self> {
-        Self::beside(Place::of(path.as_ref())?, Finish::Usual)
+        Self::beside(TargetName::of(path.as_ref())?, Finish::Usual)
     }
 
     /// As [`create_entry`](Self::create_entry), for a name in a held directory.
     #[doc(hidden)]
     pub fn create_entry_at(directory: &HeldDir, name: &OsStr) -> Result<Self> {
-        Self::beside(Place { directory: directory.clone(), name: name.to_owned() }, Finish::Usual)
+        Self::beside(TargetName { directory: directory.clone(), name: name.to_owned() }, Finish::Usual)
     }
 
     /// As [`create_entry_at`](Self::create_entry_at), but a symbolic link is followed.
     #[doc(hidden)]
     pub fn create_entry_through(directory: &HeldDir, name: &OsStr) -> Result<Self> {
-        let (place, _) = Place { directory: directory.clone(), name: name.to_owned() }.resolved()?;
+        let (place, _) = TargetName { directory: directory.clone(), name: name.to_owned() }.resolved()?;
         Self::beside(place, Finish::Usual)
     }
 
@@ -221,7 +221,7 @@ impl Output {
     /// An output that modifies the input file, regular or a block device, in place.
     pub fn in_place(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let place = Place::of(path)?;
+        let place = TargetName::of(path)?;
         match place.stat(AtFlags::empty())?.map(|stat| stat.kind()) {
             Some(FileKind::Regular | FileKind::BlockDevice) => Self::existing(&place),
             Some(kind) => {
@@ -231,24 +231,24 @@ impl Output {
         }
     }
 
-    fn existing(place: &Place) -> Result<Self> {
+    fn existing(place: &TargetName) -> Result<Self> {
         let file = open(place, OpenFlags::READ_WRITE)?;
         Ok(Self { file, state: OutputState::Existing(cleanup::unfinished(&place.path())) })
     }
 
-    fn replacing(place: Place, there: &Status) -> Result<Self> {
+    fn replacing(place: TargetName, there: &Status) -> Result<Self> {
         let (place, finish) = replaced(place, there)?;
         Self::beside(place, finish)
     }
 
-    fn fresh(place: Place) -> Result<Self> {
+    fn fresh(place: TargetName) -> Result<Self> {
         if place.stat(AtFlags::NOFOLLOW)?.is_some() {
             return Err(dangling(&place));
         }
         Self::beside(place, Finish::Usual)
     }
 
-    fn beside(place: Place, finish: Finish) -> Result<Self> {
+    fn beside(place: TargetName, finish: Finish) -> Result<Self> {
         let (file, state) = begin(place, finish)?;
         Ok(Self { file, state })
     }
@@ -345,10 +345,10 @@ impl Output {
     }
 }
 
-fn regular(path: &Path) -> Result<(Place, Option<Status>)> {
+fn regular(path: &Path) -> Result<(TargetName, Option<Status>)> {
     match path.file_name() {
         Some(_) => {
-            let place = Place::of(path)?;
+            let place = TargetName::of(path)?;
             let there = only_regular(&place)?;
             Ok((place, there))
         }
@@ -357,7 +357,7 @@ fn regular(path: &Path) -> Result<(Place, Option<Status>)> {
     }
 }
 
-fn only_regular(place: &Place) -> Result<Option<Status>> {
+fn only_regular(place: &TargetName) -> Result<Option<Status>> {
     let there = place.stat(AtFlags::empty())?;
     match there.map(|stat| stat.kind()) {
         None | Some(FileKind::Regular) => Ok(there),
@@ -369,7 +369,7 @@ fn only_regular(place: &Place) -> Result<Option<Status>> {
 }
 
 /// The place of the file that is replaced if `place` refers to `there`, with links followed, and the attributes to inherit.
-fn replaced(place: Place, there: &Status) -> Result<(Place, Finish)> {
+fn replaced(place: TargetName, there: &Status) -> Result<(TargetName, Finish)> {
     let (place, stat) = place.resolved()?;
     let Some(stat) = stat.filter(|stat| stat.identity() == there.identity()) else {
         let what = "another process replaced it meanwhile";
@@ -386,7 +386,7 @@ fn replaced(place: Place, there: &Status) -> Result<(Place, Finish)> {
     Ok((place, Finish::Inherit(Attributes { mode, owner: (stat.uid, stat.gid) })))
 }
 
-fn open(place: &Place, flags: OpenFlags) -> Result<File> {
+fn open(place: &TargetName, flags: OpenFlags) -> Result<File> {
     let path = place.path();
     let directory = place.directory.fd().map_err(|error| Error::io("open", &path, error))?;
     File::open_at(&directory, &place.name, &path, flags)
@@ -415,7 +415,7 @@ mod tests {
         let names = || std::fs::read_dir(directory.path()).unwrap().count();
         let path = directory.path().join("file");
         let begin = || {
-            let (file, state) = begin_named(Place::of(&path).unwrap(), Finish::Usual).unwrap();
+            let (file, state) = begin_named(TargetName::of(&path).unwrap(), Finish::Usual).unwrap();
             file.write_all_at(b"first", 0).unwrap();
             Output { file, state }
         };

@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use super::cleanup::{Temporary, Unfinished};
 use super::inner::File;
 use super::naming::{
-    Link, Place, create_named, link, linkable, named_copy, rename, rename_to, sync_directory, usual_mode,
+    Link, TargetName, create_named, link, linkable, named_copy, rename, rename_to, sync_directory, usual_mode,
 };
 use super::types::{CommitReport, Durability, Step};
 use crate::error::{Error, ErrorKind, Result};
@@ -15,11 +15,11 @@ use crate::sys::{self, AsHandle, AtFlags, Code, OpenFlags};
 #[derive(Debug)]
 pub(super) enum OutputState {
     /// A nameless file.
-    Unnamed { place: Place, finish: Finish },
+    Unnamed { place: TargetName, finish: Finish },
     /// A file with a temporary name.
-    Named { place: Place, finish: Finish, temporary: Temporary },
+    Named { place: TargetName, finish: Finish, temporary: Temporary },
     /// A file with a name that remains, complete or not.
-    Kept { place: Place, finish: Finish, part: OsString },
+    Kept { place: TargetName, finish: Finish, part: OsString },
     /// The destination itself.
     Existing(Unfinished),
     /// A pipe or device: written bytes cannot be taken back.
@@ -45,7 +45,7 @@ pub(super) struct Attributes {
 const NEW: u32 = 0o666;
 
 /// Starts a file that will get the name `place`.
-pub(super) fn begin(place: Place, finish: Finish) -> Result<(File, OutputState)> {
+pub(super) fn begin(place: TargetName, finish: Finish) -> Result<(File, OutputState)> {
     let flags = OpenFlags::UNNAMED | OpenFlags::READ_WRITE;
     let directory = place.directory.fd().map_err(|error| Error::io("create", place.path(), error))?;
     // No other process can open it before it has a name.
@@ -60,7 +60,7 @@ pub(super) fn begin(place: Place, finish: Finish) -> Result<(File, OutputState)>
 }
 
 /// As [`begin`], under a temporary name.
-pub(super) fn begin_named(place: Place, finish: Finish) -> Result<(File, OutputState)> {
+pub(super) fn begin_named(place: TargetName, finish: Finish) -> Result<(File, OutputState)> {
     let (temporary, fd) = create_named(&place, OpenFlags::READ_WRITE)?;
     let file = File::from_fd(fd, place.path())?;
     Ok((file, OutputState::Named { place, finish, temporary }))
@@ -114,10 +114,10 @@ pub(super) fn publish(file: &File, state: OutputState, durability: Durability) -
 }
 
 /// Gives a nameless file a temporary name beside `place`; `None` if the system refuses.
-fn beside(file: &File, place: &Place) -> Result<Option<Temporary>> {
+fn beside(file: &File, place: &TargetName) -> Result<Option<Temporary>> {
     let mut failed = None;
     let made = Temporary::create(&place.directory, &place.name, false, |_, name| {
-        match link(file, &Place { directory: place.directory.clone(), name: name.to_owned() }) {
+        match link(file, &TargetName { directory: place.directory.clone(), name: name.to_owned() }) {
             Ok(Link::Done) => Ok(()),
             Ok(Link::Taken) => Err(Code::EXISTS),
             Ok(Link::Refused) => Err(Code::NOT_PERMITTED),
@@ -136,8 +136,8 @@ fn beside(file: &File, place: &Place) -> Result<Option<Temporary>> {
 }
 
 /// Fails if a name in the directory of `place` no longer refers to `file`.
-fn still(file: &File, place: &Place, name: &OsStr) -> Result<()> {
-    let there = Place { directory: place.directory.clone(), name: name.to_owned() };
+fn still(file: &File, place: &TargetName, name: &OsStr) -> Result<()> {
+    let there = TargetName { directory: place.directory.clone(), name: name.to_owned() };
     match there.stat(AtFlags::NOFOLLOW)? {
         Some(stat) if stat.identity() == file.stamp()?.identity => Ok(()),
         _ => Err(Error::new(
@@ -150,7 +150,7 @@ fn still(file: &File, place: &Place, name: &OsStr) -> Result<()> {
 }
 
 /// Gives a file that only this user could open its final mode.
-fn complete(file: &File, finish: Finish, place: &Place) -> Result<()> {
+fn complete(file: &File, finish: Finish, place: &TargetName) -> Result<()> {
     match finish {
         Finish::Set => Ok(()),
         Finish::Inherit(old) => inherit(file, old, place),
@@ -165,8 +165,8 @@ fn complete(file: &File, finish: Finish, place: &Place) -> Result<()> {
 
 /// Gives the new file the old one's owner, where permitted, and then its mode, of which a change of owner clears bits; on Windows
 /// also its access list, named streams and flags.
-fn inherit(file: &File, old: Attributes, place: &Place) -> Result<()> {
-    let mode = lawful(old.mode, give(file, old.owner));
+fn inherit(file: &File, old: Attributes, place: &TargetName) -> Result<()> {
+    let mode = permitted_mode(old.mode, give(file, old.owner));
     let failed = |error| Error::io("inherit the access rights and streams of", place.path(), error);
     let directory = place.directory.fd().map_err(failed)?;
     match sys::inherit(&directory, &place.name, file) {
@@ -191,7 +191,7 @@ fn give(file: &File, (uid, gid): (u32, u32)) -> bool {
 
 /// The mode of a file that replaces another: it keeps set-user-ID and set-group-ID only if owner and group are the same, because
 /// otherwise the file would run as an unintended user.
-pub fn lawful(mode: u32, same_owner: bool) -> u32 {
+pub fn permitted_mode(mode: u32, same_owner: bool) -> u32 {
     if same_owner { mode } else { mode & !0o6000 }
 }
 
@@ -210,7 +210,7 @@ fn sync(
     Ok(())
 }
 
-pub(super) fn dangling(place: &Place) -> Error {
+pub(super) fn dangling(place: &TargetName) -> Error {
     Error::new(ErrorKind::Unsupported, "write", place.path(), "it is a dangling symbolic link")
         .advise("remove the link or create its target")
 }
@@ -238,7 +238,7 @@ mod tests {
         let usual = mode(&path);
         for (durability, syncs) in [(Durability::None, 0), (Durability::Data, 1), (Durability::Full, 2)] {
             std::fs::write(&path, "old").unwrap();
-            let (file, state) = begin_named(Place::of(&path).unwrap(), Finish::Usual).unwrap();
+            let (file, state) = begin_named(TargetName::of(&path).unwrap(), Finish::Usual).unwrap();
             file.write_all_at(b"new", 0).unwrap();
             assert_eq!((names(), std::fs::read(&path).unwrap()), (2, b"old".to_vec()));
             for entry in std::fs::read_dir(directory.path()).unwrap() {
@@ -251,7 +251,7 @@ mod tests {
             assert_eq!(report.steps().len(), syncs + 1, "{report}");
             assert_eq!(report.directory(), durability == Durability::Full);
         }
-        drop(begin_named(Place::of(&path).unwrap(), Finish::Usual).unwrap());
+        drop(begin_named(TargetName::of(&path).unwrap(), Finish::Usual).unwrap());
         assert_eq!((names(), std::fs::read(&path).unwrap()), (1, b"new".to_vec()));
     }
 
@@ -265,7 +265,7 @@ mod tests {
             std::fs::create_dir(&own).unwrap();
             std::fs::create_dir(&foreign).unwrap();
             std::fs::write(foreign.join("file"), "theirs").unwrap();
-            let (file, state) = begin(Place::of(&own.join("file")).unwrap(), Finish::Usual).unwrap();
+            let (file, state) = begin(TargetName::of(&own.join("file")).unwrap(), Finish::Usual).unwrap();
             file.write_all_at(b"ours", 0).unwrap();
             let moved = room.path().join("moved");
             std::fs::rename(&own, &moved).unwrap();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 #[cfg(target_os = "linux")]
 use std::process::Command;
 
-use fullbore_io::fault::{Event, Fault, Plan, Worst};
+use fullbore_io::fault::{CrashState, Event, Fault, Plan};
 #[cfg(target_os = "linux")]
 use fullbore_io::file::Support;
 use fullbore_io::file::{CachePolicy, Durability, File, Output};
@@ -34,7 +34,7 @@ fn rustfs_4221_the_directory_is_synced_after_the_name() {
         let events = plan.events();
         let place = |of: &dyn Fn(&Event) -> bool| events.iter().position(of).expect("an event");
         assert!(place(&synced) < place(&named) && place(&named) < place(&directory_synced), "{events:?}");
-        plan.crash(Worst::RenameLost).unwrap();
+        plan.crash(CrashState::RenameLost).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
     });
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use fullbore_io::Result;
 use fullbore_io::error::ErrorKind;
-use fullbore_io::fault::{Event, Fault, Plan, Worst};
+use fullbore_io::fault::{CrashState, Event, Fault, Plan};
 use fullbore_io::file::{CommitReport, Durability, File, Output, Placement, Step};
 use fullbore_io::sys;
 use fullbore_testkit::ground::{NULL, symlink};
@@ -90,7 +90,7 @@ fn a_commit_report_is_empty_where_nothing_was_synced() {
 
 #[test]
 fn full_survives_every_power_failure() {
-    for worst in [Worst::RenameLost, Worst::RenameKept, Worst::Torn] {
+    for worst in [CrashState::RenameLost, CrashState::RenameKept, CrashState::Torn] {
         for seed in 0..20 {
             for fresh in [false, true] {
                 let (_room, path) = room();
@@ -109,7 +109,7 @@ fn full_survives_every_power_failure() {
 #[test]
 fn data_survives_as_the_old_file_or_the_new_one() {
     let mut seen = BTreeSet::new();
-    for worst in [Worst::RenameLost, Worst::RenameKept, Worst::Torn] {
+    for worst in [CrashState::RenameLost, CrashState::RenameKept, CrashState::Torn] {
         for seed in 0..20 {
             let (_room, path) = room();
             sys::change_mode_of(&path, 0o640).unwrap();
@@ -132,13 +132,13 @@ fn none_may_lose_all_content() {
     let (_room, path) = room();
     let plan = Plan::new(1).with_power_failure();
     let _ = replace(&path, &plan, Durability::None).unwrap();
-    plan.crash(Worst::RenameKept).unwrap();
+    plan.crash(CrashState::RenameKept).unwrap();
     // The empty files of 2009 (ext4): renamed before their bytes were written.
     assert_eq!(fs::read(&path).unwrap(), b"");
     let (_room, path) = self::room();
     let plan = Plan::new(1).with_power_failure();
     let _ = replace(&path, &plan, Durability::None).unwrap();
-    plan.crash(Worst::RenameLost).unwrap();
+    plan.crash(CrashState::RenameLost).unwrap();
     assert_eq!(fs::read(&path).unwrap(), OLD);
 }
 
@@ -148,7 +148,7 @@ fn a_power_failure_before_the_commit_leaves_the_old_file() {
     let plan = Plan::new(1).with_power_failure();
     let output = Output::replace(&path).unwrap().with_faults(&plan);
     output.file().write_all_at(NEW, 0).unwrap();
-    plan.crash(Worst::RenameKept).unwrap();
+    plan.crash(CrashState::RenameKept).unwrap();
     drop(output);
     assert_eq!(fs::read(&path).unwrap(), OLD);
 }
@@ -186,7 +186,7 @@ fn a_failed_sync_poisons_every_handle_and_no_retry_succeeds() {
     }
     // The system's sync was called once: a second call could wrongly succeed.
     assert_eq!(plan.counts().syncs, 1);
-    plan.crash(Worst::RenameLost).unwrap();
+    plan.crash(CrashState::RenameLost).unwrap();
     assert_eq!(fs::read(&path).unwrap(), OLD);
 }
 
@@ -228,7 +228,7 @@ fn an_unsynced_directory_is_an_error_that_states_the_content() {
     assert_eq!(error.path(), room.path());
     assert!(error.to_string().contains("a power failure may restore the old one"), "{error}");
     assert_eq!(fs::read(&path).unwrap(), NEW);
-    plan.crash(Worst::RenameLost).unwrap();
+    plan.crash(CrashState::RenameLost).unwrap();
     assert_eq!(fs::read(&path).unwrap(), OLD);
 }
 

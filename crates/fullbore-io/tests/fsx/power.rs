@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use fullbore_io::fault::{Plan, Worst};
+use fullbore_io::fault::{CrashState, Plan};
 
 use crate::run::Run;
 use crate::{random, seed};
@@ -34,7 +34,7 @@ fn a_power_failure_leaves_the_synced_content() {
             if cfg!(windows) {
                 run.unmap();
             }
-            let worst = if round % 2 == 0 { Worst::RenameLost } else { Worst::RenameKept };
+            let worst = if round % 2 == 0 { CrashState::RenameLost } else { CrashState::RenameKept };
             plan.crash(worst).unwrap();
             for (path, durable) in run.paths.iter().zip(&run.durable) {
                 let found = fs::read(path).unwrap();

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use super::adaptive::{Engines, LeaseExtents, Leases, Place, Terms};
+use super::adaptive::{Engines, LeaseExtents, Leases, RunInput, Terms};
 use super::order::Stripes;
 use super::order::{Order, Scope};
 use super::progress::Stats;
@@ -284,7 +284,7 @@ impl<'a> Run<'a> {
         let (Source::File { file, len }, Order::Sequential) = (source, order) else { return None };
         Leases::of(
             adaptive,
-            &[Place { file, base: 0, len: *len }],
+            &[RunInput { file, base: 0, len: *len }],
             &Terms {
                 range: self.scope.range.clone(),
                 unit: work.split.unit() as u64,

@@ -82,7 +82,7 @@ impl Flags {
             }),
             force: self.force,
             remove_destination: self.remove_destination,
-            through_dangling: env::var_os("POSIXLY_CORRECT").is_some(),
+            follow_dangling_links: env::var_os("POSIXLY_CORRECT").is_some(),
             backup: self.backup()?,
             kind: match () {
                 () if self.link => CopyKind::HardLink,
@@ -151,7 +151,7 @@ impl Flags {
                     *field = value;
                 }
             }
-            preserve.insist |= kept == Attribute::Attributes && value;
+            preserve.attributes_required |= kept == Attribute::Attributes && value;
             preserve.default_mode |= matches!(kept, Attribute::Mode | Attribute::All) && !value;
         }
         preserve.default_mode &= !preserve.mode;

@@ -57,7 +57,7 @@ pub(super) struct HashedFile {
     pub(super) modified: (i64, i64),
 }
 
-pub(super) struct Found {
+pub(super) struct Duplicates {
     /// Groups, the longest files first.
     pub(super) groups: Vec<Group>,
     pub(super) directories: Directories,
@@ -98,7 +98,7 @@ pub(super) fn find(
     bounds: Bounds,
     executor: &Executor<'_>,
     run: &CliRun<'_>,
-) -> std::result::Result<Found, Exit> {
+) -> std::result::Result<Duplicates, Exit> {
     let (directories, sparse) = (Directories::default(), HashSet::new());
     let mut search = Search { executor, run, directories, sparse, failed: false, read: 0 };
     let files = search.find_files(paths, bounds)?;
@@ -153,7 +153,7 @@ pub(super) fn find(
     }
     groups
         .sort_by(|a, b| b.len.cmp(&a.len).then_with(|| a.files[0].inode.names.cmp(&b.files[0].inode.names)));
-    Ok(Found { groups, directories: search.directories, read: search.read, failed: search.failed })
+    Ok(Duplicates { groups, directories: search.directories, read: search.read, failed: search.failed })
 }
 
 /// Opens a file, stamped, if it is still the one that was found.

@@ -161,7 +161,7 @@ impl Search<'_> {
         let mut file = beside.map_or_else(|| fs::File::open(path), |fd| Ok(fd.into()))?;
         let mapped = if named { self.mapped } else { self.mapped_all };
         let plain = here.executor.is_plain();
-        if plain && let Some(bytes) = here.worker.read_settled(&file) {
+        if plain && let Some(bytes) = here.worker.read_unchanged(&file) {
             here.executor.progress().add(bytes.len() as u64);
             return self.small(path, named, mapped, bytes, searcher).map(Some);
         }

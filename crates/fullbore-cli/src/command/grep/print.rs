@@ -100,7 +100,7 @@ pub(crate) struct Printer<'r> {
     run: &'r CliRun<'r>,
     separators: Separators,
     soon: bool,
-    first_is_enough: bool,
+    stops_at_first_match: bool,
     written: bool,
     start: Instant,
     pub(crate) matched: bool,
@@ -118,13 +118,13 @@ impl<'r> Printer<'r> {
         run: &'r CliRun<'r>,
         separators: Separators,
         soon: bool,
-        first_is_enough: bool,
+        stops_at_first_match: bool,
     ) -> Self {
         Self {
             run,
             separators,
             soon,
-            first_is_enough,
+            stops_at_first_match,
             written: false,
             start: Instant::now(),
             matched: false,
@@ -152,7 +152,7 @@ impl<'r> Printer<'r> {
             self.failed = Some(exit);
             return ControlFlow::Break(());
         }
-        match self.first_is_enough && self.matched {
+        match self.stops_at_first_match && self.matched {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }

@@ -111,7 +111,7 @@ fn search(
         searched: AtomicBool::new(false),
     };
     let soon = args.line_buffered.unwrap_or(terminal);
-    let mut printer = Printer::new(&run, separators, soon, query.first_is_enough());
+    let mut printer = Printer::new(&run, separators, soon, query.stops_at_first_match());
     let result = run.with_executor("grep", None, |executor| {
         executor.map_ordered_with(
             items,

@@ -13,7 +13,7 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::operation::hash::{Hash, hex};
 use fullbore::pattern::{Executor, Worker};
 use fullbore_cli::common_args::CliRun;
-use fullbore_cli::for_each::{in_order, unless_cancelled};
+use fullbore_cli::for_each::{in_order, propagate_cancelled};
 
 pub(crate) use self::flags::Sum;
 use self::flags::is_cksum;
@@ -105,7 +105,7 @@ impl Sum {
         };
         let work =
             |(name, found): (PathBuf, Result<(), Error>), worker: &mut Worker, executor: &Executor<'_>| {
-                let result = unless_cancelled(found.and_then(|()| sums(&name, executor, worker)))?;
+                let result = propagate_cancelled(found.and_then(|()| sums(&name, executor, worker)))?;
                 let weight = name.as_os_str().len() + hashes.len() * 64;
                 Ok(((name, result), weight))
             };

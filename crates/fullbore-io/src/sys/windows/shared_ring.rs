@@ -38,7 +38,7 @@ struct InFlight<F> {
 
 /// A place for a transfer. The system holds the address of its first field.
 #[repr(C)]
-struct Place<F> {
+struct TransferSlot<F> {
     call: overlapped::OVERLAPPED,
     index: u32,
     /// The error of a call that the system refused at its start, or 0.
@@ -52,7 +52,7 @@ pub(crate) struct Ticket(u32);
 /// The address of a place whose transfer has ended; null in a packet that only wakes.
 struct Packet(*mut overlapped::OVERLAPPED);
 
-// SAFETY: the address is passed on; only the owner of the places uses it.
+// SAFETY: the address is passed on; only the owner of the slots uses it.
 unsafe impl Send for Packet {}
 
 /// The port, and packets that were taken from it and whose transfers were not.
@@ -79,7 +79,7 @@ pub(crate) struct SharedRing<F> {
     packets: Arc<Packets>,
     /// Boxed: the system keeps the addresses. `Drop` leaks the transfers in flight.
     #[allow(clippy::vec_box, reason = "the addresses must not change")]
-    places: Vec<Box<Place<F>>>,
+    slots: Vec<Box<TransferSlot<F>>>,
     vacant: Vec<u32>,
 }
 
@@ -96,7 +96,7 @@ impl<F: AsHandle> SharedRing<F> {
     pub(crate) fn new(depth: usize) -> io::Result<Self> {
         let taken = Mutex::new(VecDeque::with_capacity(depth));
         let packets = Arc::new(Packets { port: Port::new()?, taken });
-        Ok(Self { packets, places: Vec::with_capacity(depth), vacant: Vec::with_capacity(depth) })
+        Ok(Self { packets, slots: Vec::with_capacity(depth), vacant: Vec::with_capacity(depth) })
     }
 
     pub(crate) fn waiter(&self) -> RingWaiter {
@@ -113,12 +113,12 @@ impl<F: AsHandle> SharedRing<F> {
         _: TransferFlags,
     ) -> Ticket {
         let index = self.vacant.pop().unwrap_or_else(|| {
-            let index = self.places.len() as u32;
+            let index = self.slots.len() as u32;
             let call = overlapped::OVERLAPPED::default();
-            self.places.push(Box::new(Place { call, index, refused: 0, flying: None }));
+            self.slots.push(Box::new(TransferSlot { call, index, refused: 0, flying: None }));
             index
         });
-        let place = &mut self.places[index as usize];
+        let place = &mut self.slots[index as usize];
         place.flying = Some(InFlight { key, file, loan, offset: offset.unwrap_or(0), pieces: 0, moved: 0 });
         if let Err(error) = start(place) {
             place.refused = error;
@@ -128,7 +128,7 @@ impl<F: AsHandle> SharedRing<F> {
     }
 
     pub(crate) fn cancel(&mut self, ticket: Ticket) {
-        let place = &self.places[ticket.0 as usize];
+        let place = &self.slots[ticket.0 as usize];
         if let Some(flying) = &place.flying {
             // SAFETY: the structure is that of a transfer of this file. A transfer that has ended is not found.
             unsafe { overlapped::CancelIoEx(raw(&flying.file) as _, &raw const place.call) };
@@ -152,7 +152,7 @@ impl<F: AsHandle> SharedRing<F> {
         loop {
             let next = || self.packets.taken().pop_front();
             let packet = next().or_else(|| {
-                if self.vacant.len() < self.places.len() {
+                if self.vacant.len() < self.slots.len() {
                     self.packets.wait(0);
                 }
                 next()
@@ -160,9 +160,9 @@ impl<F: AsHandle> SharedRing<F> {
             if packet.0.is_null() {
                 continue;
             }
-            // SAFETY: the address is that of a place of this queue: no other goes to its port, and places live as long as it.
-            let index = unsafe { (&raw const (*packet.0.cast::<Place<F>>()).index).read() };
-            let place = &mut self.places[index as usize];
+            // SAFETY: the address is that of a place of this queue: no other goes to its port, and slots live as long as it.
+            let index = unsafe { (&raw const (*packet.0.cast::<TransferSlot<F>>()).index).read() };
+            let place = &mut self.slots[index as usize];
             let Some(result) = end(place) else { continue };
             let Some(InFlight { key, file, mut loan, .. }) = place.flying.take() else { continue };
             self.vacant.push(index);
@@ -176,7 +176,7 @@ impl<F: AsHandle> SharedRing<F> {
 }
 
 /// Starts the transfer of the next piece, or returns the error with which the system refused it.
-fn start<F: AsHandle>(place: &mut Place<F>) -> std::result::Result<(), u32> {
+fn start<F: AsHandle>(place: &mut TransferSlot<F>) -> std::result::Result<(), u32> {
     let Some(flying) = &place.flying else { return Ok(()) };
     let piece = flying.loan.pieces().get(flying.pieces);
     let (start, len) = piece.map_or((std::ptr::dangling_mut(), 0), |piece| (piece.iov_base, piece.iov_len));
@@ -201,7 +201,7 @@ fn start<F: AsHandle>(place: &mut Place<F>) -> std::result::Result<(), u32> {
 }
 
 /// The result of a transfer whose packet arrived; `None` if its next piece has started.
-fn end<F: AsHandle>(place: &mut Place<F>) -> Option<io::Result<usize>> {
+fn end<F: AsHandle>(place: &mut TransferSlot<F>) -> Option<io::Result<usize>> {
     let flying = place.flying.as_mut()?;
     let mut moved = 0;
     let error = match place.refused {
@@ -232,9 +232,9 @@ fn end<F: AsHandle>(place: &mut Place<F>) -> Option<io::Result<usize>> {
 
 impl<F> Drop for SharedRing<F> {
     fn drop(&mut self) {
-        if self.vacant.len() < self.places.len() {
+        if self.vacant.len() < self.slots.len() {
             // The system may still use the memory, so it is leaked.
-            std::mem::forget(std::mem::take(&mut self.places));
+            std::mem::forget(std::mem::take(&mut self.slots));
         }
     }
 }

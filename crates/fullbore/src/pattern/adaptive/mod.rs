@@ -21,5 +21,5 @@ pub(super) use engines::Engines;
 pub(super) use extents::LeaseExtents;
 pub(super) use lease::Spent;
 pub(super) use leases::Leases;
-pub(super) use parts::{Place, Terms};
+pub(super) use parts::{RunInput, Terms};
 pub(super) use trials::Trials;

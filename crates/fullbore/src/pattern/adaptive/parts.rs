@@ -10,7 +10,7 @@ use fullbore_io::probe;
 
 /// An input of a run.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::pattern) struct Place<'a> {
+pub(in crate::pattern) struct RunInput<'a> {
     pub(in crate::pattern) file: &'a File,
     /// Offset in the file of the first byte of the run.
     pub(in crate::pattern) base: u64,
@@ -37,7 +37,7 @@ impl<'a> Leases<'a> {
     /// The leases of a run over these inputs, and the number of workers; `None` if the run is too short.
     pub(in crate::pattern) fn of(
         adaptive: Adaptive<'a>,
-        places: &[Place<'_>],
+        places: &[RunInput<'_>],
         terms: &Terms,
     ) -> Option<(Self, usize)> {
         let (range, len) = (terms.range.clone(), terms.range.end - terms.range.start);
@@ -95,7 +95,7 @@ fn grain(unit: u64, range: u64) -> Option<u64> {
 }
 
 /// The parts of a range that are in the page cache, of all inputs, and those that are not.
-pub(super) fn regions(places: &[Place<'_>], range: Range<u64>, grain: u64) -> [Vec<Range<u64>>; 2] {
+pub(super) fn regions(places: &[RunInput<'_>], range: Range<u64>, grain: u64) -> [Vec<Range<u64>>; 2] {
     /// The most steps.
     const STEPS: u64 = 512;
     /// The number of times that a step is halved if it is cached in part.

@@ -10,8 +10,8 @@ use fullbore_io::file::{FileKind, FileStamp};
 
 use super::flow::{Flow, flow};
 use super::result::{Comparison, Difference, Differences, End, Extent, Side, Which};
-use super::visit::{Every, Least, Lines, first_difference, newlines};
-use super::walk::{Place, Walk};
+use super::visit::{AllDifferences, FirstDifference, Lines, first_difference, newlines};
+use super::walk::{ComparedFile, Walk};
 use crate::pattern::order::Frontier;
 use crate::pattern::progress::{Progress, Stats};
 
@@ -103,14 +103,14 @@ impl<'a> Pair<'a> {
         left.identity == right.identity && self.left.base() == self.right.base()
     }
 
-    fn places(&self) -> [Place<'a>; 2] {
-        let place = |side: &Side<'a>, before: &Option<FileStamp>| Place {
+    fn files(&self) -> [ComparedFile<'a>; 2] {
+        let file = |side: &Side<'a>, before: &Option<FileStamp>| ComparedFile {
             file: side.file,
             choice: side.choice,
             base: side.base(),
             len: before.map_or(0, |before| before.len),
         };
-        [place(&self.left, &self.before[0]), place(&self.right, &self.before[1])]
+        [file(&self.left, &self.before[0]), file(&self.right, &self.before[1])]
     }
 
     pub(super) fn compare(&self, extent: &Extent, progress: &Progress) -> Result<(Stats, Comparison)> {
@@ -119,16 +119,16 @@ impl<'a> Pair<'a> {
         }
         let Some(lens) = self.lens() else { return self.compare_flow(extent, progress) };
         let end = self.common(lens);
-        let places = self.places();
+        let files = self.files();
         // Lines of uncached data, which is not read twice, are counted on the way; those of cached data afterwards.
         let strategy = self.left.choice.first;
         let passes = strategy.read.capabilities.passes_cache(strategy.read_cache);
         let on_the_way = extent.lines && (passes || strategy.read_cache != CachePolicy::Keep);
         let frontier = on_the_way.then(Frontier::default);
-        let least = Least::new(frontier.as_ref());
-        let walk = Walk { sides: &places, end, longest: usize::MAX >> 3, progress };
-        let stats = walk.run(&least)?;
-        let found = least.found();
+        let first = FirstDifference::new(frontier.as_ref());
+        let walk = Walk { sides: &files, end, longest: usize::MAX >> 3, progress };
+        let stats = walk.run(&first)?;
+        let found = first.found();
         let until = match (found, self.shorter(lens)) {
             (Some(found), _) => found.offset,
             (None, Some(_)) => end,
@@ -140,7 +140,7 @@ impl<'a> Pair<'a> {
             None => {
                 let lines = Lines::default();
                 let walk = Walk {
-                    sides: &places[..1],
+                    sides: &files[..1],
                     end: until,
                     longest: usize::MAX >> 3,
                     progress: &Progress::default(),
@@ -221,10 +221,10 @@ impl<'a> Pair<'a> {
             let end = |side| End { side, offset: stats.bytes, lines: 0, fresh };
             return Ok((stats, Differences { differ, end: shorter.map(end) }));
         };
-        let (end, places) = (self.common(lens), self.places());
-        let every = Every::new(find, emit);
-        let stats = Walk { sides: &places, end, longest: RUN, progress }.run(&every)?;
-        let (differ, enough) = (every.differ.into_inner(), every.enough.into_inner());
+        let (end, files) = (self.common(lens), self.files());
+        let all = AllDifferences::new(find, emit);
+        let stats = Walk { sides: &files, end, longest: RUN, progress }.run(&all)?;
+        let (differ, enough) = (all.differ.into_inner(), all.enough.into_inner());
         let end = match self.shorter(lens).filter(|_| !enough) {
             Some(side) => Some(End { side, offset: end, lines: 0, fresh: self.fresh(end)? }),
             None => None,

@@ -30,14 +30,14 @@ pub(super) fn newlines(data: &[u8]) -> u64 {
 }
 
 /// Finds the least offset at which the sides differ.
-pub(super) struct Least<'a> {
+pub(super) struct FirstDifference<'a> {
     least: AtomicU64,
     found: Mutex<Option<Difference>>,
     /// Counts lines during the comparison, if requested.
     lines: Option<&'a Frontier>,
 }
 
-impl<'a> Least<'a> {
+impl<'a> FirstDifference<'a> {
     pub(super) fn new(lines: Option<&'a Frontier>) -> Self {
         Self { least: AtomicU64::new(u64::MAX), found: Mutex::new(None), lines }
     }
@@ -47,7 +47,7 @@ impl<'a> Least<'a> {
     }
 }
 
-impl Visit for Least<'_> {
+impl Visit for FirstDifference<'_> {
     fn block(&self, offset: u64, left: &[u8], right: &[u8]) -> Result<()> {
         let place = first_difference(left, right);
         if let Some(place) = place {
@@ -88,7 +88,7 @@ impl Visit for Lines {
 }
 
 /// Passes the runs that differ to `find` on any worker, and the results to `emit` in order.
-pub(super) struct Every<F, E> {
+pub(super) struct AllDifferences<F, E> {
     find: F,
     emit: Mutex<E>,
     /// A byte differed.
@@ -100,7 +100,7 @@ pub(super) struct Every<F, E> {
     wanted: AtomicU64,
 }
 
-impl<F, E> Every<F, E> {
+impl<F, E> AllDifferences<F, E> {
     pub(super) fn new(find: F, emit: E) -> Self {
         let (differ, enough, wanted) = (false.into(), false.into(), u64::MAX.into());
         Self { find, emit: Mutex::new(emit), differ, enough, frontier: Frontier::default(), wanted }
@@ -108,7 +108,7 @@ impl<F, E> Every<F, E> {
 }
 
 impl<R: Send, F: Fn(u64, &[u8], &[u8]) -> R + Sync, E: FnMut(R) -> Result<ControlFlow<()>> + Send> Visit
-    for Every<F, E>
+    for AllDifferences<F, E>
 {
     fn block(&self, offset: u64, left: &[u8], right: &[u8]) -> Result<()> {
         let end = offset + left.len() as u64;

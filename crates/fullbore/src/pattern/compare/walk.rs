@@ -18,7 +18,7 @@ use fullbore_io::lock::Mutex;
 
 /// A file and its strategy, or contenders.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct ComparedFile<'a> {
     pub(super) file: &'a File,
     pub(super) choice: RunStrategy<'a>,
     /// Offset in the file of the first byte read.
@@ -45,7 +45,7 @@ pub(super) trait Visit: Sync {
 
 /// A read over the first `end` bytes of one file or two.
 pub(super) struct Walk<'a> {
-    pub(super) sides: &'a [Place<'a>],
+    pub(super) sides: &'a [ComparedFile<'a>],
     pub(super) end: u64,
     /// The longest request, in bytes.
     pub(super) longest: usize,
@@ -64,7 +64,7 @@ impl<'a> Walk<'a> {
 
     /// The smallest number of workers of any side, and no more than there are stripes.
     fn workers(&self, stripe: u64) -> usize {
-        let workers = |side: &Place<'_>| match side.choice.first.model {
+        let workers = |side: &ComparedFile<'_>| match side.choice.first.model {
             Model::Serial => 1,
             _ => side.choice.first.workers.max(1),
         };
@@ -81,10 +81,11 @@ impl<'a> Walk<'a> {
         if !choices().all(same) || self.sides.iter().any(|side| side.file.is_sparse()) {
             return None;
         }
-        let place = |side: &Place<'a>| adaptive::Place { file: side.file, base: side.base, len: side.len };
-        let places: Vec<_> = self.sides.iter().map(place).collect();
+        let input =
+            |side: &ComparedFile<'a>| adaptive::RunInput { file: side.file, base: side.base, len: side.len };
+        let inputs: Vec<_> = self.sides.iter().map(input).collect();
         let terms = Terms { range: 0..self.end, unit: 1, writes: false, any_order: false, most: usize::MAX };
-        Leases::of(adaptive, &places, &terms)
+        Leases::of(adaptive, &inputs, &terms)
     }
 
     /// Opens each side under its strategy.
@@ -97,7 +98,8 @@ impl<'a> Walk<'a> {
         let request = self.request();
         let stripe = self.sides.iter().map(|side| side.choice.first.stripe).min().unwrap_or(1);
         let stripe = stripe.min(self.longest as u64 * 4).next_multiple_of(request as u64);
-        let holes = |side: &Place<'a>| Holes::of(side.file, side.base, self.end, side.file.is_sparse());
+        let holes =
+            |side: &ComparedFile<'a>| Holes::of(side.file, side.base, self.end, side.file.is_sparse());
         let holes = self.sides.iter().map(holes).collect();
         let stripes = Mutex::new(StripeQueue::new(self.end, stripe, holes));
         let failed = AtomicBool::new(false);
@@ -305,7 +307,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn open(side: &Place<'_>, strategy: &Strategy, request: usize) -> Result<Self> {
+    fn open(side: &ComparedFile<'_>, strategy: &Strategy, request: usize) -> Result<Self> {
         let method = strategy.read;
         let depth = strategy.depth.min(method.capabilities.depth).max(1);
         let count = if method.capabilities.mapped { 1 } else { depth };

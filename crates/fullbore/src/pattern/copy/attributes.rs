@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::options::Preserve;
 use fullbore_io::error::{Error, Result};
-use fullbore_io::file::{File, lawful, umask, usual_mode};
+use fullbore_io::file::{File, permitted_mode, umask, usual_mode};
 use fullbore_io::sys::{self, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags, OsStrExt, Status};
 
 /// The access control lists, which belong to the mode.
@@ -36,26 +36,31 @@ pub(super) fn creation_mode(preserve: &Preserve, stat: &Status) -> u32 {
 }
 
 /// Sets the final mode of a file created with [`creation_mode`], if the source's mode is not kept.
-pub(super) fn widen(preserve: &Preserve, stat: &Status, within: &Handle, to: Place<'_>) -> sys::Result<()> {
+pub(super) fn widen(
+    preserve: &Preserve,
+    stat: &Status,
+    within: &Handle,
+    to: AttributeTarget<'_>,
+) -> sys::Result<()> {
     if preserve.mode || !preserve.owner {
         return Ok(());
     }
     let bits = usual_mode(within, usual(preserve, stat));
     match to {
-        Place::Open(fd) => sys::change_mode(fd, bits),
-        Place::Name(directory, name) => sys::change_mode_at(directory, name, bits),
+        AttributeTarget::Open(fd) => sys::change_mode(fd, bits),
+        AttributeTarget::Name(directory, name) => sys::change_mode_at(directory, name, bits),
     }
 }
 
 /// An open file, or a name in an open directory.
 #[derive(Clone, Copy)]
-pub(super) enum Place<'a> {
+pub(super) enum AttributeTarget<'a> {
     Open(BorrowedHandle<'a>),
     /// A name; symbolic links are not followed.
     Name(BorrowedHandle<'a>, &'a CStr),
 }
 
-impl Place<'_> {
+impl AttributeTarget<'_> {
     /// The path of the name, for calls that take no directory.
     fn path(&self) -> Option<PathBuf> {
         match self {
@@ -68,18 +73,18 @@ impl Place<'_> {
 /// Gives `target` (`path` in messages) the attributes that `preserve` selects. `link`: a symbolic link has no mode.
 pub(super) fn keep(
     preserve: &Preserve,
-    source: Place<'_>,
+    source: AttributeTarget<'_>,
     stat: &Status,
-    target: Place<'_>,
+    target: AttributeTarget<'_>,
     path: &dyn Fn() -> PathBuf,
     link: bool,
 ) -> Result<()> {
     let failed = |doing: &'static str| move |error: Code| Error::io(doing, path(), error.into());
     let mut mode = stat.permissions();
     if preserve.owner {
-        mode = lawful(mode, give(stat, target).map_err(failed("preserve the owner of"))?);
+        mode = permitted_mode(mode, give(stat, target).map_err(failed("preserve the owner of"))?);
     } else if preserve.mode && mode & 0o6000 != 0 && !directory(stat) {
-        mode = lawful(mode, belongs(stat, target).map_err(failed("inspect"))?);
+        mode = permitted_mode(mode, belongs(stat, target).map_err(failed("inspect"))?);
     }
     let extended = |which| {
         extended(preserve, source, target, which)
@@ -90,7 +95,7 @@ pub(super) fn keep(
                     Err(error)
                 }
             })
-            .or_else(|error| if preserve.insist { Err(error) } else { Ok(()) })
+            .or_else(|error| if preserve.attributes_required { Err(error) } else { Ok(()) })
             .map_err(failed("preserve the extended attributes of"))
     };
     let any = preserve.attributes || preserve.mode;
@@ -99,8 +104,8 @@ pub(super) fn keep(
     }
     if preserve.mode && !link {
         match target {
-            Place::Open(fd) => sys::change_mode(fd, mode),
-            Place::Name(directory, name) => chmod(directory, name, stat, mode),
+            AttributeTarget::Open(fd) => sys::change_mode(fd, mode),
+            AttributeTarget::Name(directory, name) => chmod(directory, name, stat, mode),
         }
         .map_err(failed("preserve the mode of"))?;
     }
@@ -131,12 +136,12 @@ fn chmod(directory: BorrowedHandle<'_>, name: &CStr, stat: &Status, mode: u32) -
 }
 
 /// Changes the owner; true if the file has the source's owner now. Missing permission is not an error.
-fn give(stat: &Status, target: Place<'_>) -> sys::Result<bool> {
+fn give(stat: &Status, target: AttributeTarget<'_>) -> sys::Result<bool> {
     let change = |user: Option<u32>| {
         let group = Some(stat.gid);
         match target {
-            Place::Open(fd) => sys::change_owner(fd, user, group),
-            Place::Name(directory, name) => sys::change_owner_at(directory, name, user, group),
+            AttributeTarget::Open(fd) => sys::change_owner(fd, user, group),
+            AttributeTarget::Name(directory, name) => sys::change_owner_at(directory, name, user, group),
         }
     };
     match change(Some(stat.uid)) {
@@ -154,17 +159,17 @@ fn directory(stat: &Status) -> bool {
     stat.kind() == FileKind::Directory
 }
 
-fn belongs(stat: &Status, target: Place<'_>) -> sys::Result<bool> {
+fn belongs(stat: &Status, target: AttributeTarget<'_>) -> sys::Result<bool> {
     let made = match target {
-        Place::Open(fd) => sys::status(fd),
-        Place::Name(directory, name) => sys::stat_at(directory, name, AtFlags::NOFOLLOW),
+        AttributeTarget::Open(fd) => sys::status(fd),
+        AttributeTarget::Name(directory, name) => sys::stat_at(directory, name, AtFlags::NOFOLLOW),
     }?;
     Ok((made.uid, made.gid) == (stat.uid, stat.gid))
 }
 
 /// Runs `set` while the mode lets the owner write to the file, for calls that check the mode even of an open file.
-fn writable(target: Place<'_>, set: impl Fn() -> sys::Result<()>) -> sys::Result<()> {
-    let Place::Open(fd) = target else { return set() };
+fn writable(target: AttributeTarget<'_>, set: impl Fn() -> sys::Result<()>) -> sys::Result<()> {
+    let AttributeTarget::Open(fd) = target else { return set() };
     let mode = sys::status(fd)?.permissions();
     sys::change_mode(fd, mode | 0o200)?;
     let result = set();
@@ -172,24 +177,31 @@ fn writable(target: Place<'_>, set: impl Fn() -> sys::Result<()>) -> sys::Result
     result
 }
 
-fn times(stat: &Status, target: Place<'_>) -> sys::Result<()> {
+fn times(stat: &Status, target: AttributeTarget<'_>) -> sys::Result<()> {
     match target {
-        Place::Open(fd) => sys::set_times(fd, stat),
-        Place::Name(directory, name) => sys::set_times_at(directory, name, stat),
+        AttributeTarget::Open(fd) => sys::set_times(fd, stat),
+        AttributeTarget::Name(directory, name) => sys::set_times_at(directory, name, stat),
     }
 }
 
 /// Copies all extended attributes it can; returns the first error.
-fn extended(preserve: &Preserve, source: Place<'_>, target: Place<'_>, which: Which) -> sys::Result<()> {
+fn extended(
+    preserve: &Preserve,
+    source: AttributeTarget<'_>,
+    target: AttributeTarget<'_>,
+    which: Which,
+) -> sys::Result<()> {
     let (from, to) = (source.path(), target.path());
     let mut first = match (source, target) {
-        (Place::Open(source), Place::Open(target)) if preserve.mode && which == Which::Others => {
+        (AttributeTarget::Open(source), AttributeTarget::Open(target))
+            if preserve.mode && which == Which::Others =>
+        {
             sys::copy_access_list(source, target)
         }
         _ => Ok(()),
     };
     let names = match sys::read_grown(sys::ATTRIBUTE_LIST, |names| match (&source, &from) {
-        (Place::Open(fd), _) => sys::attributes(fd, names),
+        (AttributeTarget::Open(fd), _) => sys::attributes(fd, names),
         (_, Some(path)) => sys::attributes_of_name(path.as_path(), names),
         _ => Ok(0),
     }) {
@@ -203,12 +215,12 @@ fn extended(preserve: &Preserve, source: Place<'_>, target: Place<'_>, which: Wh
             continue;
         }
         let value = sys::read_grown(sys::ATTRIBUTE_VALUE, |value| match (&source, &from) {
-            (Place::Open(fd), _) => sys::attribute(fd, name, value),
+            (AttributeTarget::Open(fd), _) => sys::attribute(fd, name, value),
             (_, Some(path)) => sys::attribute_of_name(path.as_path(), name, value),
             _ => Ok(0),
         });
         let one = value.and_then(|value| match (&target, &to) {
-            (Place::Open(fd), _) => sys::set_attribute(fd, name, &value),
+            (AttributeTarget::Open(fd), _) => sys::set_attribute(fd, name, &value),
             (_, Some(path)) => sys::set_attribute_of_name(path.as_path(), name, &value),
             _ => Ok(()),
         });
@@ -218,7 +230,7 @@ fn extended(preserve: &Preserve, source: Place<'_>, target: Place<'_>, which: Wh
     }
     if preserve.mode
         && which == Which::Others
-        && let Place::Open(fd) = target
+        && let AttributeTarget::Open(fd) = target
     {
         // The default list of the directory may have given the target lists that the source lacks.
         let has = |list: &[u8]| names.split(|&byte| byte == 0).any(|name| name == list);

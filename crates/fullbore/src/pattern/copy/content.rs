@@ -7,7 +7,7 @@ use fullbore_io::file::{File, FileKind, Output, clones, share_all};
 use fullbore_io::lock::Mutex;
 use fullbore_io::sys::{self, AsHandle, FileSystemKind, Status};
 
-use super::attributes::{self, Place};
+use super::attributes::{self, AttributeTarget};
 use super::hashed::Hashed;
 use super::journal::{Journal, STRIPE};
 use super::options::{CopyEvent, CopyOptions, CopyStats, Reflink, Sparse};
@@ -323,7 +323,8 @@ impl Content<'_> {
         if !options.preserve.mode && !output.inherits() {
             attributes::set_usual(&options.preserve, stat, file)?;
         }
-        let (source, target) = (Place::Open(self.input.as_handle()), Place::Open(file.as_handle()));
+        let (source, target) =
+            (AttributeTarget::Open(self.input.as_handle()), AttributeTarget::Open(file.as_handle()));
         attributes::keep(&options.preserve, source, stat, target, &|| file.path().to_owned(), false)
     }
 }

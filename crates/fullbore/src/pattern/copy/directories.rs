@@ -5,10 +5,10 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use super::attributes::{self, Place};
+use super::attributes::{self, AttributeTarget};
 use super::directory::{Directory, Entry, c_name, path};
 use super::failure::{Copied, CopyError};
-use super::note::Begun;
+use super::note::BegunDirectory;
 use super::options::{CopyEvent, CopyKind, Existing};
 use super::tree_copy::{TreeCopy, Worker};
 use fullbore_io::error::{Error, ErrorKind, Result};
@@ -78,7 +78,7 @@ impl TreeCopy<'_> {
                 Ok(None) if parent.outermost && is_in(&within, identity) => return Err(inside()),
                 Ok(None) if self.options.resume => {
                     if let Some(name) = noted {
-                        begun = Begun::plan(&parent.target, name, identity)?;
+                        begun = BegunDirectory::plan(&parent.target, name, identity)?;
                     }
                     make()
                 }
@@ -104,7 +104,7 @@ impl TreeCopy<'_> {
         match (&begun, noted) {
             (Some(begun), _) => begun.made(identity, &target)?,
             (None, Some(name)) if name != "." => {
-                begun = Begun::find(&parent.target, name, identity, &target)?;
+                begun = BegunDirectory::find(&parent.target, name, identity, &target)?;
             }
             _ => {}
         }
@@ -181,7 +181,8 @@ impl TreeCopy<'_> {
                     .map_err(|error| Error::io("set the mode of", paths(), error.into()))?;
             }
         }
-        let (from, to) = (Place::Open(source.as_handle()), Place::Open(target.as_handle()));
+        let (from, to) =
+            (AttributeTarget::Open(source.as_handle()), AttributeTarget::Open(target.as_handle()));
         attributes::keep(preserve, from, stat, to, &paths, false)?;
         if directory.new && self.options.durability == Durability::Full && !sys::SYNCS_FILE_SYSTEMS {
             directory.target.sync().map_err(|error| Error::io("sync", paths(), error))?;

@@ -11,7 +11,7 @@ use super::directory::{Entry, path};
 use super::failure::{Copied, CopyError};
 use super::journal::{Journal, STRIPE};
 use super::options::{Backup, BackupControl, CopyEvent, CopyKind, Existing, Overwrite};
-use super::tree_copy::{Found, Saved, TreeCopy, Worker};
+use super::tree_copy::{Saved, TargetState, TreeCopy, Worker};
 
 impl TreeCopy<'_> {
     /// Reports a source that was named before; true if so.
@@ -34,10 +34,15 @@ impl TreeCopy<'_> {
     }
 
     /// Examines a target and applies the options to it. `plain`: the source's bytes are copied, not the source as such.
-    pub(super) fn existing(&self, worker: &mut Worker, entry: &Entry<'_>, plain: bool) -> Copied<Found> {
+    pub(super) fn existing(
+        &self,
+        worker: &mut Worker,
+        entry: &Entry<'_>,
+        plain: bool,
+    ) -> Copied<TargetState> {
         let options = self.options;
         if entry.directory.fresh {
-            return Ok(Found::New);
+            return Ok(TargetState::New);
         }
         let links = matches!(options.kind, CopyKind::HardLink | CopyKind::SymbolicLink);
         let itself = !plain || links || options.backup.is_some() || options.remove_destination;
@@ -45,7 +50,7 @@ impl TreeCopy<'_> {
         let of_target = |error: Code| Error::io("stat", entry.target_path(), error.into());
         let named = match sys::stat_at(&within, entry.target, AtFlags::NOFOLLOW) {
             Ok(stat) => stat,
-            Err(Code::NOT_FOUND) => return Ok(Found::New),
+            Err(Code::NOT_FOUND) => return Ok(TargetState::New),
             Err(error) => return Err(of_target(error).into()),
         };
         let is_link = |stat: &Status| stat.kind() == FileKind::Symlink;
@@ -56,9 +61,9 @@ impl TreeCopy<'_> {
             match sys::stat_at(&within, entry.target, AtFlags::empty()) {
                 Ok(stat) => stat,
                 Err(Code::NOT_FOUND) if created.is_some() => return Err(through),
-                Err(Code::NOT_FOUND) if options.through_dangling => return Ok(Found::New),
+                Err(Code::NOT_FOUND) if options.follow_dangling_links => return Ok(TargetState::New),
                 Err(Code::NOT_FOUND) => return Err(CopyError::DanglingLink { target: entry.target_path() }),
-                Err(Code::LINK_LOOP) if options.force => return Ok(Found::Replaced(None)),
+                Err(Code::LINK_LOOP) if options.force => return Ok(TargetState::Replaced(None)),
                 Err(error) => return Err(of_target(error).into()),
             }
         } else {
@@ -91,7 +96,7 @@ impl TreeCopy<'_> {
             }
         }
         if nothing_to_do {
-            return Ok(Found::Stays);
+            return Ok(TargetState::Stays);
         }
         let numbered =
             options.backup.as_ref().is_some_and(|backup| backup.control == BackupControl::Numbered);
@@ -109,27 +114,27 @@ impl TreeCopy<'_> {
         if let Some(backup) = &options.backup
             && !matches!(entry.names().0, b"." | b"..")
         {
-            return Ok(Found::Replaced(Some(self.back_up(entry, &stat, backup)?)));
+            return Ok(TargetState::Replaced(Some(self.back_up(entry, &stat, backup)?)));
         }
         let source_plain = stat.kind() == FileKind::Regular;
         let gives_way = options.remove_destination
             || options.kind != CopyKind::Attributes
                 && (options.preserve.links && there.nlink > 1 || !entry.follow && !source_plain);
         if !gives_way {
-            return Ok(Found::There);
+            return Ok(TargetState::There);
         }
         if options.report_names {
             (self.report)(CopyEvent::Removed(entry.target_path()));
         }
-        Ok(Found::Replaced(None))
+        Ok(TargetState::Replaced(None))
     }
 
-    fn stays(&self, worker: &mut Worker, entry: &Entry<'_>) -> Found {
+    fn stays(&self, worker: &mut Worker, entry: &Entry<'_>) -> TargetState {
         worker.stats.skipped += 1;
         if self.options.report_names {
             (self.report)(CopyEvent::Skipped(entry.target_path()));
         }
-        Found::Stays
+        TargetState::Stays
     }
 
     /// Fails if the copy would destroy its source. True if both are one file already, as intended.
@@ -211,15 +216,15 @@ impl TreeCopy<'_> {
         worker: &mut Worker,
         entry: &Entry<'_>,
         plain: bool,
-        copy: impl FnOnce(&mut Worker, &Found) -> Copied<()>,
+        copy: impl FnOnce(&mut Worker, &TargetState) -> Copied<()>,
     ) -> Copied<()> {
         let found = self.existing(worker, entry, plain)?;
-        if matches!(found, Found::Stays) {
+        if matches!(found, TargetState::Stays) {
             return Ok(());
         }
         let result = copy(worker, &found);
         if result.is_err()
-            && let Found::Replaced(Some(saved)) = &found
+            && let TargetState::Replaced(Some(saved)) = &found
         {
             saved.undo(entry);
         }

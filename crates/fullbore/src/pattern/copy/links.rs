@@ -6,11 +6,11 @@ use fullbore_io::error::{Error, Result};
 use fullbore_io::file::Temporary;
 use fullbore_io::sys::{self, AsHandle, AtFlags, Code, FileKind, OsStrExt, Status};
 
-use super::attributes::{self, Place};
+use super::attributes::{self, AttributeTarget};
 use super::directory::{Entry, path};
 use super::failure::{Copied, CopyError};
 use super::options::CopyKind;
-use super::tree_copy::{Found, LinkAction, TreeCopy, Worker};
+use super::tree_copy::{LinkAction, TargetState, TreeCopy, Worker};
 
 impl TreeCopy<'_> {
     /// Handles a name of a file with several names; true if the file is to be copied.
@@ -97,10 +97,10 @@ impl TreeCopy<'_> {
         let replaces = self.options.force || !symbolic && self.options.confirm.is_some();
         self.over_existing(worker, entry, false, |worker, found| {
             match found {
-                Found::Stays => return Ok(()),
-                Found::New => make(entry.target).map_err(failed)?,
-                Found::There if !replaces => return Err(failed(Code::EXISTS)),
-                Found::There | Found::Replaced(_) => self.over(entry, make)?,
+                TargetState::Stays => return Ok(()),
+                TargetState::New => make(entry.target).map_err(failed)?,
+                TargetState::There if !replaces => return Err(failed(Code::EXISTS)),
+                TargetState::There | TargetState::Replaced(_) => self.over(entry, make)?,
             }
             if symbolic {
                 worker.stats.others += 1;
@@ -117,7 +117,7 @@ impl TreeCopy<'_> {
         self.over_existing(worker, entry, false, |worker, found| self.special_over(worker, entry, found))
     }
 
-    fn special_over(&self, worker: &mut Worker, entry: &Entry<'_>, found: &Found) -> Copied<()> {
+    fn special_over(&self, worker: &mut Worker, entry: &Entry<'_>, found: &TargetState) -> Copied<()> {
         let stat = entry.stat()?;
         let several = self.has_names(entry, &stat);
         if several && !self.linked(worker, entry, &stat)? {
@@ -131,7 +131,7 @@ impl TreeCopy<'_> {
         Ok(())
     }
 
-    fn made(&self, entry: &Entry<'_>, stat: &Status, found: &Found) -> Result<()> {
+    fn made(&self, entry: &Entry<'_>, stat: &Status, found: &TargetState) -> Result<()> {
         let Entry { directory, source, target, .. } = *entry;
         let kind = stat.kind();
         let link = kind == FileKind::Symlink;
@@ -160,12 +160,12 @@ impl TreeCopy<'_> {
             Ok(())
         };
         match found {
-            Found::Replaced(_) => self.over(entry, make)?,
-            Found::There if link && self.options.force => self.over(entry, make)?,
+            TargetState::Replaced(_) => self.over(entry, make)?,
+            TargetState::There if link && self.options.force => self.over(entry, make)?,
             _ => make(target).map_err(failed)?,
         }
-        let from = Place::Name(base.as_handle(), source);
-        let to = Place::Name(within.as_handle(), target);
+        let from = AttributeTarget::Name(base.as_handle(), source);
+        let to = AttributeTarget::Name(within.as_handle(), target);
         if !link {
             attributes::widen(&self.options.preserve, stat, &within, to)
                 .map_err(|error| Error::io("set the mode of", entry.target_path(), error.into()))?;

@@ -186,17 +186,17 @@ const MAGIC: &[u8; 16] = b"fullbore tree 1\n";
 const LEN: usize = 16 + 6 * 8 + 32;
 
 /// The note of a begun directory. It outlives the process, for the next run.
-pub(super) struct Begun(Note);
+pub(super) struct BegunDirectory(Note);
 
 /// The identity of a directory, which a later one in its place does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Made {
+struct DirectoryIdentity {
     identity: (u64, u64),
     /// Creation time, if the file system reports it: inode numbers are reused.
     born: (u64, u64),
 }
 
-impl Made {
+impl DirectoryIdentity {
     fn of(directory: impl AsHandle) -> sys::Result<Self> {
         let identity = sys::status(&directory)?.identity();
         let born =
@@ -205,9 +205,9 @@ impl Made {
     }
 }
 
-fn bytes(source: (u64, u64), target: Made) -> Vec<u8> {
+fn bytes(source: (u64, u64), target: DirectoryIdentity) -> Vec<u8> {
     let mut bytes = MAGIC.to_vec();
-    let Made { identity, born } = target;
+    let DirectoryIdentity { identity, born } = target;
     for number in [source.0, source.1, identity.0, identity.1, born.0, born.1] {
         bytes.extend_from_slice(&number.to_le_bytes());
     }
@@ -216,17 +216,17 @@ fn bytes(source: (u64, u64), target: Made) -> Vec<u8> {
     bytes
 }
 
-impl Begun {
+impl BegunDirectory {
     /// Notes that the source, given by device and inode, is about to be copied to a directory that does not exist yet.
     pub(super) fn plan(parent: &HeldDir, target: &OsStr, source: (u64, u64)) -> Result<Option<Self>> {
         let Some(note) = Note::open(parent, target, true)? else { return Ok(None) };
-        note.write(&bytes(source, Made::default()))?;
+        note.write(&bytes(source, DirectoryIdentity::default()))?;
         Ok(Some(Self(note)))
     }
 
     /// Notes that the directory was created.
     pub(super) fn made(&self, source: (u64, u64), target: &Handle) -> Result<()> {
-        self.0.write(&bytes(source, Made::of(target).unwrap_or_default()))
+        self.0.write(&bytes(source, DirectoryIdentity::of(target).unwrap_or_default()))
     }
 
     /// The note of an existing directory, if it was begun as the copy of this source.
@@ -240,8 +240,9 @@ impl Begun {
         let mut said = vec![0; LEN + 1];
         let len = note.read(&mut said, 0)?;
         said.truncate(len);
-        let is = |made: Made| said == bytes(source, made);
-        let ours = Made::of(there).is_ok_and(is) || is(Made::default()) && untouched(there);
+        let is = |made: DirectoryIdentity| said == bytes(source, made);
+        let ours = DirectoryIdentity::of(there).is_ok_and(is)
+            || is(DirectoryIdentity::default()) && untouched(there);
         if ours {
             return Ok(Some(Self(note)));
         }
@@ -283,7 +284,7 @@ pub fn copy_was_begun(source: &Path, target: &Path) -> Result<bool> {
     let Ok(there) = sys::open_at(fd, &name, flags | OpenFlags::NOFOLLOW, 0) else {
         return Ok(false);
     };
-    Ok(Begun::find(&parent, &name, stat.identity(), &there)?.is_some())
+    Ok(BegunDirectory::find(&parent, &name, stat.identity(), &there)?.is_some())
 }
 
 #[cfg(all(test, unix))]
@@ -351,7 +352,7 @@ mod tests {
         let id = sys::stat(&source).unwrap().identity();
         let name = OsStr::new("target");
         let begin = || {
-            let begun = Begun::plan(&parent, name, id).unwrap().unwrap();
+            let begun = BegunDirectory::plan(&parent, name, id).unwrap().unwrap();
             std::fs::create_dir(&target).unwrap();
             begun
         };

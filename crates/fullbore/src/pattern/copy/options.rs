@@ -150,7 +150,7 @@ pub struct Preserve {
     /// The extended attributes.
     pub attributes: bool,
     /// True if failing to keep an extended attribute is an error.
-    pub insist: bool,
+    pub attributes_required: bool,
     /// True if new files get the default mode of the process instead of the source's mode reduced by the
     /// umask.
     pub default_mode: bool,
@@ -164,7 +164,7 @@ impl Preserve {
         times: true,
         links: true,
         attributes: true,
-        insist: false,
+        attributes_required: false,
         default_mode: false,
     };
 }
@@ -195,7 +195,7 @@ pub struct CopyOptions {
     /// True to replace an existing target by a new file in place of writing to it.
     pub remove_destination: bool,
     /// True to create the file that a dangling symbolic link points to.
-    pub through_dangling: bool,
+    pub follow_dangling_links: bool,
     /// Backups of replaced targets.
     pub backup: Option<Backup>,
     /// The kind of copy made of files.
@@ -240,7 +240,7 @@ pub struct CopyOptions {
 impl CopyOptions {
     /// True if nothing but the bytes of a small file must be handled.
     pub(super) fn plain(&self) -> bool {
-        self.simple() && self.sparse == Sparse::Auto && !self.through_dangling
+        self.simple() && self.sparse == Sparse::Auto && !self.follow_dangling_links
     }
 
     /// True if any system call may move the bytes.

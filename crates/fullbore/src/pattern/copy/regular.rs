@@ -2,13 +2,13 @@
 
 use std::ffi::CStr;
 
-use super::attributes::{self, Place};
+use super::attributes::{self, AttributeTarget};
 use super::content::{Content, LARGE, lengthless};
 use super::directory::{Directory, Entry, path};
 use super::failure::Copied;
 use super::journal::{Journal, STRIPE};
 use super::options::{CopyEvent, CopyKind, CopyStats, Reflink};
-use super::tree_copy::{Found, TreeCopy, Worker};
+use super::tree_copy::{TargetState, TreeCopy, Worker};
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{
     Durability, File, FileStamp, Output, Placement, clones, linkable, name_unnamed, share_all,
@@ -34,7 +34,7 @@ impl TreeCopy<'_> {
         worker: &mut Worker,
         entry: &Entry<'_>,
         kind: FileKind,
-        found: &Found,
+        found: &TargetState,
     ) -> Copied<()> {
         let (fd, stat) = self.open(entry, kind)?;
         let several = self.has_names(entry, &stat);
@@ -58,7 +58,7 @@ impl TreeCopy<'_> {
         entry: &Entry<'_>,
         fd: Handle,
         stat: &Status,
-        found: &Found,
+        found: &TargetState,
     ) -> Result<CopyStats> {
         let directory = entry.directory;
         let names = (entry.source, entry.target);
@@ -70,7 +70,7 @@ impl TreeCopy<'_> {
         let nameless = !directory.fresh;
         let here = !nameless
             || !directory.outermost
-                && matches!(found, Found::New)
+                && matches!(found, TargetState::New)
                 && self.options.durability == Durability::None
                 && linkable(&*directory.target()?);
         if small
@@ -83,13 +83,19 @@ impl TreeCopy<'_> {
     }
 
     /// Copies a file's attributes to the target, which keeps its bytes.
-    fn attributes(&self, entry: &Entry<'_>, fd: Handle, stat: &Status, found: &Found) -> Result<CopyStats> {
+    fn attributes(
+        &self,
+        entry: &Entry<'_>,
+        fd: Handle,
+        stat: &Status,
+        found: &TargetState,
+    ) -> Result<CopyStats> {
         let place = || entry.target_path();
         let keep = |to: BorrowedHandle<'_>| {
-            let (from, to) = (Place::Open(fd.as_handle()), Place::Open(to));
+            let (from, to) = (AttributeTarget::Open(fd.as_handle()), AttributeTarget::Open(to));
             attributes::keep(&self.options.preserve, from, stat, to, &place, false)
         };
-        if matches!(found, Found::There) {
+        if matches!(found, TargetState::There) {
             let flags = OpenFlags::WRITE | OpenFlags::NOCTTY;
             let there = sys::open_at(entry.within()?, entry.target, flags, 0)
                 .map_err(|error| Error::io("open", place(), error.into()))?;
@@ -166,8 +172,8 @@ impl TreeCopy<'_> {
         let result = self
             .fill(directory, target, fd, stat, &made, &memory[..read], &mut stats)
             .and_then(|()| {
-                let from = Place::Open(fd.as_handle());
-                let to = Place::Open(made.as_handle());
+                let from = AttributeTarget::Open(fd.as_handle());
+                let to = AttributeTarget::Open(made.as_handle());
                 attributes::widen(preserve, stat, &within, to).map_err(of_target)?;
                 attributes::keep(preserve, from, stat, to, &|| directory.target_path(target), false)
             })
@@ -243,7 +249,7 @@ impl TreeCopy<'_> {
     }
 
     /// Copies a file with all options and methods.
-    fn large(&self, entry: &Entry<'_>, fd: Handle, stat: &Status, found: &Found) -> Result<CopyStats> {
+    fn large(&self, entry: &Entry<'_>, fd: Handle, stat: &Status, found: &TargetState) -> Result<CopyStats> {
         let options = self.options;
         let directory = entry.directory;
         if stat.kind() == FileKind::Regular {
@@ -254,7 +260,7 @@ impl TreeCopy<'_> {
         let input = File::with_status(fd, entry.source_path(), stat)?;
         let (held, name) = (&directory.target, path(entry.target).as_os_str());
         let stored = stat.kind() == FileKind::Regular;
-        let gives_way = matches!(found, Found::Replaced(_));
+        let gives_way = matches!(found, TargetState::Replaced(_));
         let mut journal = None;
         // A short copy is not worth a journal.
         let output = if options.resume && stored && !gives_way && stat.size >= LARGE.max(STRIPE) {
@@ -265,7 +271,7 @@ impl TreeCopy<'_> {
             })
         } else if gives_way {
             Output::create_entry_at(held, name)
-        } else if options.through_dangling && matches!(found, Found::New) {
+        } else if options.follow_dangling_links && matches!(found, TargetState::New) {
             Output::create_entry_through(held, name)
         } else {
             Output::create_at(held, name, Placement::Replace, Some(&input))
@@ -273,7 +279,7 @@ impl TreeCopy<'_> {
         let output = match output {
             Err(error)
                 if options.force
-                    && matches!(found, Found::There)
+                    && matches!(found, TargetState::There)
                     && !matches!(error.kind(), ErrorKind::SameFile | ErrorKind::Locked) =>
             {
                 let output = Output::create_entry_at(held, name).map_err(|_| error)?;
@@ -285,7 +291,7 @@ impl TreeCopy<'_> {
             other => other?,
         };
         let keeps = options.preserve.mode || options.preserve.owner;
-        let output = match matches!(found, Found::There) && output.inherits() && keeps {
+        let output = match matches!(found, TargetState::There) && output.inherits() && keeps {
             true => output.inherit_metadata(false),
             false => output,
         };

@@ -15,7 +15,7 @@ use fullbore_io::sys::{self, AtFlags, FileKind, Handle, OpenFlags, Status};
 
 use super::directory::{Directory, Entry, c_name, split};
 use super::failure::{Copied, CopyError};
-use super::note::Begun;
+use super::note::BegunDirectory;
 use super::options::{CopyEvent, CopyKind, CopyOptions, CopyStats, Follow};
 use super::tree_copy::{CopyTask, Queue, TreeCopy, Worker};
 use crate::pattern::progress::Progress;
@@ -65,7 +65,7 @@ pub fn copy(
     let stats = copy.total.into_inner();
     if stats.failed == 0 {
         let begun = copy.begun.into_inner();
-        begun.into_iter().try_for_each(Begun::end)?;
+        begun.into_iter().try_for_each(BegunDirectory::end)?;
     }
     Ok(stats)
 }

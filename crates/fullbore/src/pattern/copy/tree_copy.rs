@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::directory::{Directory, Entry};
 use super::failure::CopyError;
-use super::note::Begun;
+use super::note::BegunDirectory;
 use super::options::{CopyEvent, CopyOptions, CopyStats, Follow};
 use crate::pattern::progress::Progress;
 use fullbore_io::error::ErrorKind;
@@ -30,7 +30,7 @@ pub(super) struct TreeCopy<'a> {
     /// Complete directories without a name yet, with their parents.
     pub(super) whole: Mutex<Vec<(Temporary, HeldDir, Arc<Directory>)>>,
     /// Notes of incomplete directories, which the next run needs if this one is stopped.
-    pub(super) begun: Mutex<Vec<Begun>>,
+    pub(super) begun: Mutex<Vec<BegunDirectory>>,
     pub(super) queue: Queue<CopyTask>,
     /// Partly read directories that are pending.
     pub(super) rests: AtomicUsize,
@@ -74,12 +74,17 @@ impl TreeCopy<'_> {
     }
 
     /// Reports a copied name, if requested.
-    pub(super) fn report_copied(&self, entry: &Entry<'_>, found: Option<&Found>, stats: Option<CopyStats>) {
+    pub(super) fn report_copied(
+        &self,
+        entry: &Entry<'_>,
+        found: Option<&TargetState>,
+        stats: Option<CopyStats>,
+    ) {
         if !self.options.report_names {
             return;
         }
         let backup = match found {
-            Some(Found::Replaced(Some(saved))) => Some(saved.path.clone()),
+            Some(TargetState::Replaced(Some(saved))) => Some(saved.path.clone()),
             _ => None,
         };
         let (source, target) = (entry.source_path(), entry.target_path());
@@ -88,7 +93,7 @@ impl TreeCopy<'_> {
 }
 
 /// The state of a target.
-pub(super) enum Found {
+pub(super) enum TargetState {
     /// The name is free.
     New,
     /// The name exists. The content is replaced; a symbolic link is followed.

@@ -83,7 +83,7 @@ impl Executor<'_> {
         if any_method {
             self.progress.check()?;
             let long = input.known_stamp().is_some_and(|stamp| stamp.len > ONE_REQUEST as u64);
-            if !long && let Some(len) = worker.read_settled_file(input) {
+            if !long && let Some(len) = worker.read_unchanged_file(input) {
                 self.progress.add(len as u64);
                 return Ok(Arrival::Read(len));
             }

@@ -4,7 +4,7 @@ use std::io::IoSliceMut;
 use std::path::Path;
 
 use fullbore_io::error::Result;
-use fullbore_io::file::{DirOpener, File, SettledReader};
+use fullbore_io::file::{DirOpener, File, UnchangedReader};
 use fullbore_io::sys::{self, AsHandle, Handle};
 
 /// Files up to this length are read in one request, in bytes.
@@ -16,7 +16,7 @@ pub struct Worker {
     bytes: Vec<u8>,
     pub(super) place: u64,
     dir_opener: DirOpener,
-    settled: SettledReader,
+    reader: UnchangedReader,
 }
 
 impl Worker {
@@ -39,17 +39,17 @@ impl Worker {
     /// a moment ago, and for files on a file system whose clock is not this machine's: those need a `stat`
     /// before the read, too.
     #[doc(hidden)]
-    pub fn read_settled(&mut self, file: impl AsHandle) -> Option<&[u8]> {
+    pub fn read_unchanged(&mut self, file: impl AsHandle) -> Option<&[u8]> {
         let bytes = buffer(&mut self.bytes);
-        let count = self.settled.read(&file, bytes, |bytes, flags| {
+        let count = self.reader.read(&file, bytes, |bytes, flags| {
             Ok(sys::read_vectored_flagged(&file, &mut [IoSliceMut::new(bytes)], 0, flags)?)
         })?;
         Some(&self.buffer()[..count])
     }
 
-    /// As [`read_settled`](Self::read_settled), through the handle's calls.
-    pub(super) fn read_settled_file(&mut self, file: &File) -> Option<usize> {
-        file.read_settled(&mut self.settled, buffer(&mut self.bytes))
+    /// As [`read_unchanged`](Self::read_unchanged), through the handle's calls.
+    pub(super) fn read_unchanged_file(&mut self, file: &File) -> Option<usize> {
+        file.read_unchanged(&mut self.reader, buffer(&mut self.bytes))
     }
 
     /// A buffer for a small file. It has one byte more than such a file, to show that a file is longer.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::extents::Moment;
 use super::lease::{Lease, Parts, Settings, Spent};
 #[cfg(target_os = "linux")]
-use super::parts::{Place, regions};
+use super::parts::{RunInput, regions};
 use super::*;
 use crate::strategy::{Contender, Model, Selections, Strategy, StrategySpec, Tried};
 use fullbore_io::engine::method;
@@ -293,7 +293,7 @@ fn small_cached_parts_are_found() {
     (0..alternate).step_by(2 * MIB as usize).for_each(|at| file.read_exact_at(&mut buffer, at).unwrap());
     let read = |at| file.read_exact_at(&mut buffer[..SMALL], at).unwrap();
     (alternate..len).step_by(2 * SMALL).for_each(read);
-    let [cached, uncached] = regions(&[Place { file: &file, base: 0, len }], 0..len, MIB);
+    let [cached, uncached] = regions(&[RunInput { file: &file, base: 0, len }], 0..len, MIB);
     let (even, odd): (Vec<_>, Vec<_>) = (0..alternate / MIB).partition(|mib| mib % 2 == 0);
     let ranges = |list: Vec<u64>| list.into_iter().map(|mib| mib * MIB..(mib + 1) * MIB).collect::<Vec<_>>();
     let (even, mut odd) = (ranges(even), ranges(odd));
