@@ -14,7 +14,7 @@ use crate::query::{Print, Query};
 use crate::recorded_output::{Position, RecordedOutput, Recorder, find_numbers, marker_colors, take_begin};
 use crate::settings::{Detection, READ_SIZE, ReadMode, Show, SourceInfo};
 use fullbore::lock::Mutex;
-use fullbore::operation::{Part, Search};
+use fullbore::operation::{BlockMemory, Part, Search};
 use grep_printer::{JSONSink, StandardSink, Stats, SummaryKind, SummarySink};
 use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
 
@@ -140,6 +140,10 @@ fn run<S: Sink<Error = io::Error>, C: Fn(&S) -> u64>(
 
 impl Search for PartSearcher<'_> {
     type Found = PartResult;
+
+    fn memory(&self) -> BlockMemory {
+        BlockMemory::REVIEWED
+    }
 
     fn delimiter(&self) -> u8 {
         self.query.settings.delimiter()

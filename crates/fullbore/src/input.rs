@@ -9,7 +9,10 @@ use fullbore_io::error::{Error, Result};
 use fullbore_io::file::File;
 use fullbore_io::sys;
 
-/// The input of a [`Job`](crate::Job): a path, an open file, standard input, or bytes in memory.
+/// The input of a [`Job`](crate::Job): a path (also as `&str`), an open file, standard input, or bytes in memory.
+///
+/// A [`std::fs::File`] and standard input are read from their present position, which is at their end afterwards. Bytes that
+/// [`Stdin`] has buffered, after a `read_line`, are not seen. A [`File`] is read from its beginning.
 #[derive(Debug)]
 pub struct Input<'a>(Repr<'a>);
 
@@ -100,6 +103,18 @@ impl From<Stdin> for Input<'_> {
 
 impl<'a> From<&'a [u8]> for Input<'a> {
     fn from(bytes: &'a [u8]) -> Self {
+        Self(Repr::Bytes(bytes))
+    }
+}
+
+impl<'a, const N: usize> From<&'a [u8; N]> for Input<'a> {
+    fn from(bytes: &'a [u8; N]) -> Self {
+        Self(Repr::Bytes(bytes))
+    }
+}
+
+impl<'a> From<&'a Vec<u8>> for Input<'a> {
+    fn from(bytes: &'a Vec<u8>) -> Self {
         Self(Repr::Bytes(bytes))
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 
 use crate::operation::hash::{Hash, Hasher, hex};
 use crate::operation::{Count, Encoding, Fold, Split};
+use fullbore_io::buf::BlockMemory;
 
 pub use crate::operation::maps::{Map, caesar, lower, rot13, shift, swab, upper, xor};
 
@@ -87,6 +88,10 @@ pub fn count_lines() -> LineCount {
 
 impl Fold for LineCount {
     type State = u64;
+
+    fn memory(&self) -> BlockMemory {
+        BlockMemory::REVIEWED
+    }
 
     fn identity(&self) -> u64 {
         0

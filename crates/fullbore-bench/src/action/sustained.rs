@@ -8,8 +8,8 @@ use fullbore::Result;
 use fullbore::buf::Pool;
 use fullbore::error::Error;
 use fullbore::file::{File, Output, Placement};
-use fullbore::operation::Generate;
 use fullbore::operation::generate::Stamped;
+use fullbore::operation::{BlockMemory, Generate};
 use fullbore::pattern::{self, Order, Scope, Stats};
 use serde::Deserialize;
 
@@ -297,6 +297,10 @@ impl fmt::Display for CountedData<'_> {
 }
 
 impl Generate for CountedData<'_> {
+    fn memory(&self) -> BlockMemory {
+        BlockMemory::REVIEWED
+    }
+
     fn fill(&self, offset: u64, target: &mut [u8]) {
         self.count.fetch_add(target.len() as u64, Ordering::Relaxed);
         self.data.fill(offset, target);

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, Output, Placement};
-use fullbore::operation::{Part, Search};
+use fullbore::operation::{BlockMemory, Part, Search};
 use fullbore::pattern::{self, Comparison, CopyOptions, Executor, Extent, Progress, Reflink, Side, Stats};
 use fullbore::strategy::{Plan, Planner, Purpose};
 use fullbore::{Result, op};
@@ -170,6 +170,10 @@ struct Literal(Finder<'static>);
 
 impl Search for Literal {
     type Found = u64;
+
+    fn memory(&self) -> BlockMemory {
+        BlockMemory::REVIEWED
+    }
 
     fn search(&self, part: &Part<'_>) -> u64 {
         self.0.find_iter(part.own()).count() as u64

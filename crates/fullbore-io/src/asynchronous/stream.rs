@@ -8,6 +8,7 @@ use std::task::{Context, Poll, Waker, ready};
 
 use super::file::AsyncFile;
 use super::transfer::Transfer;
+use crate::file::inner::Unwritten;
 
 /// Bytes per read of callers that read fewer: they are copied out of a buffer. Longer reads of cached bytes need no buffer.
 const ROOM: usize = 64 << 10;
@@ -57,6 +58,7 @@ struct StartedWrite {
     transfer: Transfer<Vec<u8>>,
     began: u64,
     len: usize,
+    _unwritten: Option<Unwritten>,
 }
 
 impl AsyncStream {
@@ -218,7 +220,8 @@ impl AsyncStream {
         // Only a call that waits for this write needs to be woken.
         match Pin::new(&mut transfer).poll(&mut unwatched) {
             Poll::Pending => {
-                self.writes.push_back(StartedWrite { transfer, began, len: data.len() });
+                let _unwritten = self.file.file().mark_unwritten();
+                self.writes.push_back(StartedWrite { transfer, began, len: data.len(), _unwritten });
                 Poll::Ready(Ok(data.len()))
             }
             Poll::Ready((result, buffer)) => {
@@ -256,7 +259,7 @@ impl AsyncStream {
                 self.file.file().stamp().map_err(io::Error::from)?.len.checked_add_signed(by)
             }
         };
-        let Some(position) = position else {
+        let Some(position) = position.filter(|&offset| i64::try_from(offset).is_ok()) else {
             return Poll::Ready(Err(io::ErrorKind::InvalidInput.into()));
         };
         self.buffer.clear();

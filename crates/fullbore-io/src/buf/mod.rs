@@ -4,11 +4,13 @@
 //! pool at once, and the memory of a run is known before the run starts. `docs/files.md` shows direct I/O with such buffers.
 #![allow(unsafe_code)]
 
+mod block_memory;
 mod huge_pages;
 mod loan;
 mod owned;
 mod pool;
 
+pub use block_memory::BlockMemory;
 #[doc(hidden)]
 pub use huge_pages::HUGE_PAGE;
 pub(crate) use huge_pages::reserve_exact;

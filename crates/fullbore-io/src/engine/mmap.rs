@@ -106,7 +106,7 @@ impl Calls for Mapping {
             return Ok(0);
         }
         let (map, place) = self.window(offset, len)?;
-        data[..len].copy_from_slice(&map.bytes()[place..place + len]);
+        map.copy_out(place, &mut data[..len]);
         self.check()?;
         Ok(len)
     }
@@ -122,7 +122,7 @@ impl Calls for Mapping {
             self.current = None;
         }
         let (map, place) = self.window(offset, data.len())?;
-        map.bytes_mut()[place..place + data.len()].copy_from_slice(data);
+        map.copy_in(place, data);
         self.check()?;
         Ok(data.len())
     }

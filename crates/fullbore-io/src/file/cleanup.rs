@@ -3,12 +3,13 @@
 //! Every temporary name is entered here before it exists, under the lock that [`cleanup`] takes and never releases. So
 //! the signal thread can remove all of them at any moment, and none can appear afterwards.
 
+use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::hash::BuildHasher;
 use std::mem;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, MutexGuard};
 
 use super::held::HeldDir;
 use super::sweep::{DeleteOnExit, remove, remove_tree, reserve};
@@ -19,6 +20,16 @@ use crate::sys::{self, BorrowedHandle, Code, Handle, OpenFlags};
 static CLEANING_UP: AtomicBool = AtomicBool::new(false);
 
 static STATE: Mutex<Registry> = Mutex::new(Registry { next: 0, files: Vec::new(), unfinished: Vec::new() });
+
+thread_local! {
+    /// True in the thread that called [`cleanup`], and so holds the lock.
+    static CLEANED_UP: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The list. Other threads wait here from the cleanup to the end of the process; the thread of the cleanup gets `None`.
+fn registry() -> Option<MutexGuard<'static, Registry>> {
+    (!CLEANED_UP.get()).then(|| STATE.lock())
+}
 
 #[derive(Debug)]
 struct Registry {
@@ -73,7 +84,7 @@ impl Temporary {
 
     fn at<T>(path: PathBuf, tree: bool, make: impl FnOnce(&Path) -> Result<T>) -> Result<(Self, T)> {
         let (directory, name) = HeldDir::of(&path).map_err(|error| Error::io("create", &path, error))?;
-        let mut state = STATE.lock();
+        let mut state = registry().ok_or_else(Error::cancelled)?;
         let made = make(&path)?;
         Ok((Self::registered(&mut state, directory, name, path, tree), made))
     }
@@ -90,7 +101,7 @@ impl Temporary {
         let fd = directory.fd()?;
         for _ in 0..ATTEMPTS {
             let name = hidden_name(stem);
-            let mut state = STATE.lock();
+            let mut state = registry().ok_or(Code::CANCELLED)?;
             match make(fd.as_handle(), &name) {
                 Err(Code::EXISTS) => {}
                 made => {
@@ -142,7 +153,7 @@ impl Temporary {
         mut self,
         name: impl FnOnce(&HeldDir, &OsStr) -> std::result::Result<T, E>,
     ) -> std::result::Result<T, E> {
-        let state = STATE.lock();
+        let state = registry();
         let named = name(&self.directory, &self.name);
         self.kept = named.is_ok();
         drop(state);
@@ -157,7 +168,7 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        let mut state = STATE.lock();
+        let Some(mut state) = registry() else { return };
         state.files.retain(|(id, _)| *id != self.id);
         match (self.kept, self.tree) {
             (true, _) => {}
@@ -216,15 +227,15 @@ impl CleanupGuard {
 
 impl Drop for CleanupGuard {
     fn drop(&mut self) {
-        STATE.lock().files.retain(|(id, _)| *id != self.id);
+        if let Some(mut state) = registry() {
+            state.files.retain(|(id, _)| *id != self.id);
+        }
     }
 }
 
 /// Enters the file that `open` opens under the lock, so that a file it creates is always in the list; it must not block.
-pub(super) fn register<E>(
-    open: impl FnOnce() -> std::result::Result<DeleteOnExit, E>,
-) -> std::result::Result<CleanupGuard, E> {
-    let mut state = STATE.lock();
+pub(super) fn register(open: impl FnOnce() -> sys::Result<DeleteOnExit>) -> sys::Result<CleanupGuard> {
+    let mut state = registry().ok_or(Code::CANCELLED)?;
     let delete_on_exit = Arc::new(open()?);
     let id = state.register(Leftover::Open(delete_on_exit.clone()));
     Ok(CleanupGuard { id, delete_on_exit })
@@ -232,25 +243,30 @@ pub(super) fn register<E>(
 
 /// A file being rewritten in place: until this is dropped, [`cleanup`] returns its path as one that is part old, part new.
 #[derive(Debug)]
-pub struct Unfinished(u64);
+pub struct Unfinished(Option<u64>);
 
 /// Enters `path` as a file that is being rewritten in place.
 pub fn unfinished(path: &Path) -> Unfinished {
-    let mut state = STATE.lock();
-    let id = state.next;
-    state.next += 1;
-    state.unfinished.push((id, path.to_owned()));
-    Unfinished(id)
+    let entered = registry().map(|mut state| {
+        let id = state.next;
+        state.next += 1;
+        state.unfinished.push((id, path.to_owned()));
+        id
+    });
+    Unfinished(entered)
 }
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        STATE.lock().unfinished.retain(|(id, _)| *id != self.0);
+        if let Some(mut state) = registry() {
+            state.unfinished.retain(|(id, _)| Some(*id) != self.0);
+        }
     }
 }
 
 /// Removes every temporary file and every file opened with [delete-on-close](super::OpenOptions::delete_on_close); returns the
-/// files that are left part old, part new. No such file can be created afterwards, so call this just before the process exits.
+/// files that are left part old, part new. No such file can be created afterwards: this thread gets an error, and other threads that
+/// create or drop one wait until the process ends. So call this just before the process exits.
 ///
 /// ```
 /// // In the thread that waits for signals, before it ends the process.
@@ -259,7 +275,7 @@ impl Drop for Unfinished {
 /// ```
 pub fn cleanup() -> Vec<PathBuf> {
     CLEANING_UP.store(true, Ordering::Relaxed);
-    let mut state = STATE.lock();
+    let Some(mut state) = registry() else { return Vec::new() };
     // Newest first: files before their directories.
     for (_, left) in state.files.drain(..).rev() {
         match left {
@@ -272,6 +288,7 @@ pub fn cleanup() -> Vec<PathBuf> {
     // A half-written file that was just removed is not reported.
     let unfinished = state.unfinished.drain(..).map(|(_, path)| path).filter(|path| path.exists()).collect();
     mem::forget(state);
+    CLEANED_UP.set(true);
     unfinished
 }
 

@@ -262,6 +262,11 @@ impl Health {
     pub(super) fn failed(&self) -> Option<&Arc<Failure>> {
         self.state.get().and_then(|state| state.failed.get())
     }
+
+    /// True if streams hold bytes that they have not written.
+    pub(super) fn has_unwritten(&self) -> bool {
+        self.state.get().is_some_and(|state| state.unwritten.load(Ordering::Acquire) > 0)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -270,6 +275,8 @@ pub(super) struct SyncState {
     /// Held during a sync: the system reports a failure to one caller only, who must record it before a concurrent sync succeeds.
     pub(super) syncing: Mutex<()>,
     reserved: AtomicU64,
+    /// Number of streams, or of their writes, whose bytes are not written yet.
+    unwritten: AtomicU64,
     dropped_at_close: OnceLock<Option<DroppedAtClose>>,
 }
 
@@ -278,6 +285,25 @@ impl SyncState {
     pub(super) fn drop_pages_at_close(&self, file: &File) -> Option<()> {
         let own = || file.reopen_fd_with(OpenFlags::READ | OpenFlags::DIRECT).ok().map(DroppedAtClose);
         self.dropped_at_close.get_or_init(own).as_ref().map(|_| ())
+    }
+}
+
+/// Counts a stream's unwritten bytes in the state of their file until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Unwritten(Arc<SyncState>);
+
+impl Drop for Unwritten {
+    fn drop(&mut self) {
+        self.0.unwritten.fetch_sub(1, Ordering::Release);
+    }
+}
+
+impl File {
+    /// Marks that a stream holds bytes of this file. Only the file of an [`Output`](super::Output) has a state that counts them.
+    pub(crate) fn mark_unwritten(&self) -> Option<Unwritten> {
+        let state = self.inner.health.state.get()?;
+        state.unwritten.fetch_add(1, Ordering::Relaxed);
+        Some(Unwritten(state.clone()))
     }
 }
 

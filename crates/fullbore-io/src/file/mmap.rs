@@ -23,7 +23,8 @@ use crate::sys::{self, AsHandle, Code, FileKind};
 /// let mut copy = [0; 5];
 /// mmap.read_at(&mut copy, 0)?;
 /// assert_eq!(&copy, b"bytes");
-/// assert_eq!(mmap.with(|bytes| bytes.iter().filter(|&&byte| byte == b'e').count())?, 1);
+/// // SAFETY: no other program uses the file.
+/// assert_eq!(unsafe { mmap.with(|bytes| bytes.iter().filter(|&&byte| byte == b'e').count()) }?, 1);
 ///
 /// file.set_len(0)?;
 /// assert!(mmap.read_at(&mut copy, 0).is_err());
@@ -115,13 +116,26 @@ impl Mmap {
         self.check("read")
     }
 
-    /// Calls `look` on the bytes in place, without a copy, and returns its result. Another process may change the bytes
-    /// at the same time, so two loads of one byte may differ; `look` must be correct for any bytes.
+    /// Calls `look` on the bytes in place, without a copy, and returns its result.
+    ///
+    /// # Safety
+    /// No other thread and no other process changes the bytes during the call; or `look` is sound for bytes that change while it
+    /// reads them (see [`BlockMemory::mapping`](crate::buf::BlockMemory::mapping)).
     ///
     /// # Errors
     /// [`ErrorKind::Changed`] if the file was truncated or could not be read meanwhile; the result of `look` is dropped
     /// then.
-    pub fn with<T>(&self, look: impl FnOnce(&[u8]) -> T) -> Result<T> {
+    #[expect(unsafe_code, reason = "a duty of the caller; the body is safe")]
+    pub unsafe fn with<T>(&self, look: impl FnOnce(&[u8]) -> T) -> Result<T> {
+        self.in_place(look)
+    }
+
+    /// As [`with`](Self::with), for the code of these crates, which was reviewed for bytes that change.
+    ///
+    /// # Errors
+    /// As [`with`](Self::with).
+    #[doc(hidden)]
+    pub fn in_place<T>(&self, look: impl FnOnce(&[u8]) -> T) -> Result<T> {
         self.preflight(Direction::Read, 0, self.len())?;
         let bytes = self.map.as_ref().map_or(&[][..], |map| &map.bytes()[self.place..]);
         let made = look(bytes);
@@ -207,8 +221,15 @@ impl MmapMut {
         self.mmap.read_at(data, offset)
     }
 
-    /// Calls `change` on the bytes in place and returns its result, as [`Mmap::with`] and [`write_at`](Self::write_at).
-    pub fn with<T>(&mut self, change: impl FnOnce(&mut [u8]) -> T) -> Result<T> {
+    /// Calls `change` on the bytes in place and returns its result.
+    ///
+    /// # Safety
+    /// No other thread, no other process and no other mapping reads or changes the bytes during the call.
+    ///
+    /// # Errors
+    /// As [`Mmap::with`] and [`write_at`](Self::write_at).
+    #[expect(unsafe_code, reason = "a duty of the caller; the body is safe")]
+    pub unsafe fn with<T>(&mut self, change: impl FnOnce(&mut [u8]) -> T) -> Result<T> {
         self.before(0, self.mmap.len())?;
         let place = self.mmap.place;
         let bytes = self.mmap.map.as_mut().map_or(&mut [][..], |map| &mut map.bytes_mut()[place..]);
@@ -243,7 +264,8 @@ impl MmapMut {
 }
 
 impl File {
-    /// Maps a range of the file, in bytes, for reading. The range may start at any byte and must end within the file.
+    /// Maps a range of the file, in bytes, for reading. The range may start at any byte and must end within the file. On Unix, the
+    /// first mapping installs a handler of SIGBUS, which passes on the signals of other mappings.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] if the range ends before it starts or past the end of the file, [`ErrorKind::Unsupported`] for

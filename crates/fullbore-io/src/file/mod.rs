@@ -1,5 +1,5 @@
 //! Opening of any kind of path, outputs that are whole or absent, and the cleanup of unfinished files.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod apply_options;
 mod bounce;

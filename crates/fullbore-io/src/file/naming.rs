@@ -10,7 +10,9 @@ use super::held::{HeldDir, directory_of};
 use super::inner::File;
 use super::types::{Call, CommitReport, Durability, Step};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags, Status};
+use crate::sys::{
+    self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags, OsStrExt, Status, is_separator,
+};
 
 #[derive(Debug, Clone)]
 pub(crate) struct TargetName {
@@ -23,11 +25,15 @@ const LINKS: usize = 40;
 
 impl TargetName {
     pub(super) fn of(path: &Path) -> Result<Self> {
+        if names_directory(path) {
+            let code = sys::stat(path).err().filter(|&code| code != Code::NOT_FOUND);
+            return Err(Error::io("write", path, code.unwrap_or(Code::IS_DIRECTORY).into()));
+        }
         match HeldDir::of(path) {
             Ok((directory, name)) => Ok(Self { directory, name }),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 let missing = format!("there is no directory {}", directory_of(path).display());
-                Err(Error::new(ErrorKind::Io, "create", path, missing))
+                Err(Error::new(ErrorKind::NotFound, "create", path, missing))
             }
             Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => match sys::stat(path) {
                 // A device of Windows, `\\.\C:`, has no name in a directory.
@@ -66,8 +72,9 @@ impl TargetName {
             let failed = |error| Error::io("resolve", place.path(), error);
             let directory = place.directory.fd().map_err(failed)?;
             let link = sys::read_link(&directory, &place.name).map_err(|error| failed(error.into()))?;
-            let link = Path::new(<OsStr as sys::OsStrExt>::from_bytes(link.to_bytes()));
-            let name = link.file_name().ok_or_else(|| failed(Code::IS_DIRECTORY.into()))?.to_owned();
+            let link = Path::new(OsStr::from_bytes(link.to_bytes()));
+            let name = link.file_name().filter(|_| !names_directory(link));
+            let name = name.ok_or_else(|| failed(Code::IS_DIRECTORY.into()))?.to_owned();
             let directory = match link.parent() {
                 Some(parent) if parent.is_absolute() => HeldDir::open(parent),
                 Some(parent) if !parent.as_os_str().is_empty() => place.directory.at(parent),
@@ -77,6 +84,13 @@ impl TargetName {
         }
         Err(Error::io("resolve", place.path(), Code::LINK_LOOP.into()))
     }
+}
+
+/// True if a path with a last name ends in a separator or in `.` nevertheless, which only a directory can have.
+fn names_directory(path: &Path) -> bool {
+    let bytes = path.as_os_str().as_bytes();
+    let bytes = bytes.strip_suffix(b".").unwrap_or(bytes);
+    path.file_name().is_some() && bytes.last().is_some_and(|&last| is_separator(last))
 }
 
 #[derive(Debug, Clone, Copy)]

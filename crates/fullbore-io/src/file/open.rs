@@ -308,7 +308,7 @@ impl OpenOptions {
         let fd = Arc::new(self.call(path, more)?);
         let delete_on_exit = if self.delete {
             let delete_on_exit = || Ok(DeleteOnExit { name: Name::of(path)?, fd: fd.clone() });
-            Some(cleanup::register::<Code>(delete_on_exit)?)
+            Some(cleanup::register(delete_on_exit)?)
         } else {
             None
         };
@@ -332,7 +332,7 @@ impl OpenOptions {
             return Ok(OpenedFile { fd: open()?, created, delete_on_exit: None, by_system });
         }
         // Opening a new file never blocks, so the list may be locked meanwhile.
-        let guard = cleanup::register::<Code>(|| Ok(DeleteOnExit { name: Name::of(path)?, fd: open()? }))?;
+        let guard = cleanup::register(|| Ok(DeleteOnExit { name: Name::of(path)?, fd: open()? }))?;
         let fd = guard.delete_on_exit().fd.clone();
         Ok(OpenedFile { fd, created, delete_on_exit: Some(guard), by_system })
     }

@@ -273,8 +273,10 @@ impl Output {
         Ok(true)
     }
 
-    /// The file to write to.
+    /// The file to write to. Bytes that a stream over it holds must be flushed before the output is committed.
     pub fn file(&self) -> &File {
+        // Streams count their unwritten bytes there.
+        self.file.inner.health.state();
         &self.file
     }
 
@@ -313,11 +315,16 @@ impl Output {
     /// to the given level, then gives it its name.
     ///
     /// # Errors
-    /// If a system call fails; the old file is then unchanged, unless it was overwritten. The exception is a failure
-    /// of the last step, the sync of the directory: the new file then has its name, but may not survive a power
+    /// [`ErrorKind::Invalid`] if a stream over the file holds bytes that it has not written, and if a system call fails; the
+    /// old file is then unchanged, unless it was overwritten. The exception is a failure of the last step, the sync of the directory: the new file then has its name, but may not survive a power
     /// failure.
     pub fn commit(self, durability: Durability) -> Result<CommitReport> {
         let Self { file, state } = self;
+        if file.inner.health.has_unwritten() {
+            let what = "a stream over it holds bytes that are not written";
+            return Err(Error::new(ErrorKind::Invalid, "complete", file.path(), what)
+                .advise("flush or close the stream first"));
+        }
         file.release_reserved()?;
         publish(&file, state, durability)
     }

@@ -13,10 +13,13 @@ fn deleted_on_close(path: &Path, mode: Mode) -> File {
     OpenOptions::new().mode(mode).delete_on_close(true).open(path).unwrap()
 }
 
+/// The directory, in the process that abandons files, and a variable that is set if it drops them after the cleanup.
+const CHILD: &str = "FULLBORE_TEST_ABANDONING";
+const DROPPING: &str = "FULLBORE_TEST_DROPPING";
+
 /// Cleanup acts on a list that is global to the process and closes it, so the test runs in a process of its own.
 #[test]
 fn cleanup_removes_files_with_delete_on_close() {
-    const CHILD: &str = "FULLBORE_TEST_ABANDONING";
     if let Some(directory) = std::env::var_os(CHILD) {
         let at = |name: &str| Path::new(&directory).join(name);
         let mut files = vec![
@@ -34,25 +37,44 @@ fn cleanup_removes_files_with_delete_on_close() {
             fs::rename(at("other"), at("replaced")).unwrap();
         }
         assert!(fullbore_io::file::cleanup().is_empty());
+        if std::env::var_os(DROPPING).is_some() {
+            drop(files);
+            let refused = OpenOptions::new().mode(Mode::CreateNew).delete_on_close(true).open(at("late"));
+            assert!(refused.is_err());
+            assert!(fullbore_io::file::cleanup().is_empty());
+        }
         // As in the signal handler's thread: nothing is dropped.
         std::process::exit(77);
     }
     everywhere(|directory| {
-        for name in ["old", "emptied", "replaced", "other"] {
-            fs::write(directory.join(name), name).unwrap();
+        for dropping in [false, true] {
+            abandon(directory, dropping);
         }
-        let mut child = crate::alone("closing::cleanup_removes_files_with_delete_on_close");
-        let output = child.env(CHILD, directory).output().unwrap();
-        assert_eq!(output.status.code(), Some(77), "{output:?}");
-        let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name());
-        let mut left: Vec<_> = entries.filter(|name| name != "lost+found").collect();
-        left.sort();
-        // A name that no longer belongs to the open file is not removed.
-        let other = if replaces_open_files(directory) { "replaced" } else { "other" };
-        assert_eq!(left, ["closed", other]);
-        assert_eq!(fs::read(directory.join("closed")).unwrap(), b"another");
-        assert_eq!(fs::read(directory.join(other)).unwrap(), b"other");
     });
+}
+
+/// Runs the test in a process of its own, with or without drops after the cleanup.
+fn abandon(directory: &Path, dropping: bool) {
+    for name in ["old", "emptied", "replaced", "other"] {
+        fs::write(directory.join(name), name).unwrap();
+    }
+    let mut child = crate::alone("closing::cleanup_removes_files_with_delete_on_close");
+    if dropping {
+        child.env(DROPPING, "1");
+    }
+    let output = child.env(CHILD, directory).output().unwrap();
+    assert_eq!(output.status.code(), Some(77), "{output:?}");
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut left: Vec<_> = entries.filter(|name| name != "lost+found").collect();
+    left.sort();
+    // A name that no longer belongs to the open file is not removed.
+    let other = if replaces_open_files(directory) { "replaced" } else { "other" };
+    assert_eq!(left, ["closed", other]);
+    assert_eq!(fs::read(directory.join("closed")).unwrap(), b"another");
+    assert_eq!(fs::read(directory.join(other)).unwrap(), b"other");
+    for name in left {
+        fs::remove_file(directory.join(name)).unwrap();
+    }
 }
 
 /// A file that cannot be removed until this is dropped: on Windows because somebody has it open and shares no deletion,

@@ -113,7 +113,7 @@ fn dotnet_108380_offsets_beyond_2_gib_are_not_truncated() {
                 file.read_exact_at(&mut found, offset).unwrap();
                 assert!(found == data, "{cache:?} {offset}");
                 let window = file.map(offset + 1..offset + 9000).unwrap();
-                assert!(window.with(|bytes| *bytes == data[1..]).unwrap(), "{cache:?} {offset}");
+                assert!(window.in_place(|bytes| *bytes == data[1..]).unwrap(), "{cache:?} {offset}");
                 let target = File::create_new(directory.join("copy")).unwrap();
                 file.copy_range(offset..offset + 9000, &target, 0).unwrap();
                 assert!(fs::read(directory.join("copy")).unwrap() == data, "{cache:?} {offset}");

@@ -21,6 +21,7 @@ mod kinds;
 mod mmaps;
 mod modes;
 mod opening;
+mod outputs;
 mod planned;
 mod ranges;
 // By strace, which only Linux has.

@@ -17,7 +17,7 @@ fn a_mapping_shows_its_range_at_any_start() {
             let mmap = file.map(start as u64..end as u64).unwrap();
             assert_eq!(mmap.len(), end - start);
             assert_eq!(mmap.is_empty(), start == end);
-            assert!(mmap.with(|bytes| *bytes == data[start..end]).unwrap());
+            assert!(mmap.in_place(|bytes| *bytes == data[start..end]).unwrap());
             let mut copy = vec![0; (end - start) / 2];
             mmap.read_at(&mut copy, (end - start) / 3).unwrap();
             assert!(copy == data[start + (end - start) / 3..][..copy.len()]);
@@ -52,7 +52,7 @@ fn ripgrep_579_truncation_under_a_mapping_is_an_error_not_a_signal() {
             file.set_len(len).unwrap();
             let mut copy = vec![0; 100_000];
             assert_eq!(mmap.read_at(&mut copy, 0).unwrap_err().kind(), ErrorKind::Changed, "{len}");
-            let counted = mmap.with(|bytes| bytes.iter().map(|&byte| u64::from(byte)).sum::<u64>());
+            let counted = mmap.in_place(|bytes| bytes.iter().map(|&byte| u64::from(byte)).sum::<u64>());
             assert_eq!(counted.unwrap_err().kind(), ErrorKind::Changed);
             let error = writable.write_at(&data[10..], 0).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Changed);
@@ -61,7 +61,7 @@ fn ripgrep_579_truncation_under_a_mapping_is_an_error_not_a_signal() {
             // The remaining bytes of the file can be mapped again.
             assert_eq!(kept.read_at(&mut copy[..1000], 0).is_ok(), len > 0);
             assert_eq!(fs::read(&path).unwrap().len() as u64, len);
-            assert!(file.map(0..len).unwrap().with(|bytes| *bytes == data[..len as usize]).unwrap());
+            assert!(file.map(0..len).unwrap().in_place(|bytes| *bytes == data[..len as usize]).unwrap());
         }
     });
 }
@@ -78,7 +78,7 @@ fn a_mapped_file_is_not_truncated() {
         assert_eq!((error.kind(), error.raw_os_error()), (ErrorKind::Io, Some(1224)));
         assert!(error.to_string().contains("it is mapped into memory"), "{error}");
         file.set_len(200_000).unwrap();
-        assert!(mmap.with(|bytes| *bytes == data).unwrap());
+        assert!(mmap.in_place(|bytes| *bytes == data).unwrap());
         drop(mmap);
         file.set_len(4096).unwrap();
         assert_eq!(fs::read(&path).unwrap(), data[..4096]);
@@ -98,7 +98,8 @@ fn writes_to_a_mapping_reach_the_file() {
             mmap.write_at(&data, at).unwrap();
             model[5000 + at..][..1000].copy_from_slice(&data);
         }
-        mmap.with(|bytes| bytes[44_999] = 7).unwrap();
+        // SAFETY: nothing else uses the mapped bytes.
+        unsafe { mmap.with(|bytes| bytes[44_999] = 7) }.unwrap();
         model[49_999] = 7;
         assert_eq!(mmap.write_at(&[0; 2], 44_999).unwrap_err().kind(), ErrorKind::Invalid);
         mmap.flush().unwrap();
@@ -121,7 +122,11 @@ fn a_failed_write_to_a_truncated_file_does_not_show_after_extension() {
         let mut mmap = file.map_writable(0..5000).unwrap();
         file.set_len(100).unwrap();
         assert_eq!(mmap.write_at(&[7; 200], 50).unwrap_err().kind(), ErrorKind::Changed);
-        assert_eq!(mmap.with(|bytes| bytes[..300].fill(8)).unwrap_err().kind(), ErrorKind::Changed);
+        assert_eq!(
+            // SAFETY: nothing else uses the mapped bytes.
+            unsafe { mmap.with(|bytes| bytes[..300].fill(8)) }.unwrap_err().kind(),
+            ErrorKind::Changed
+        );
         file.set_len(5000).unwrap();
         let mut read = [9; 5000];
         file.read_exact_at(&mut read, 0).unwrap();

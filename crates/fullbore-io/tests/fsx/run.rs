@@ -159,7 +159,7 @@ impl Run {
             Operation::MapRead => {
                 let mmap = file.map(span.range())?;
                 let model = &model[span.offset..span.end()];
-                mmap.with(|bytes| assert!(bytes == model, "{}", differ(bytes, model)))?;
+                mmap.in_place(|bytes| assert!(bytes == model, "{}", differ(bytes, model)))?;
                 assert!(mmap.read_at(&mut [0], span.len).is_err());
                 assert!(mmap.read_at(&mut [0], usize::MAX).is_err());
             }

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{Ordering, compiler_fence};
 
 use super::traits::{Split, Transform};
+use fullbore_io::buf::BlockMemory;
 
 /// The machine code that an operation runs. Both kernels produce the same bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -84,6 +85,10 @@ impl<M, const N: usize> fmt::Display for Groupwise<M, N> {
 }
 
 impl<M: GroupMap<N>, const N: usize> Transform for Groupwise<M, N> {
+    fn memory(&self) -> BlockMemory {
+        BlockMemory::REVIEWED
+    }
+
     fn split(&self) -> Split {
         match NonZeroUsize::new(N) {
             Some(group) if N > 1 => Split::Aligned(group),

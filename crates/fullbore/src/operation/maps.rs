@@ -5,6 +5,7 @@ use std::fmt;
 
 use super::kernel::{GroupMap, Groupwise, Kernel, Pass, element_done};
 use super::traits::{Split, Transform};
+use fullbore_io::buf::BlockMemory;
 
 /// An operation, or the error in its argument.
 pub(super) type Built = Result<Box<dyn Transform>, String>;
@@ -35,6 +36,10 @@ impl fmt::Debug for Map {
 }
 
 impl Transform for Map {
+    fn memory(&self) -> BlockMemory {
+        BlockMemory::REVIEWED
+    }
+
     fn split(&self) -> Split {
         self.0.split()
     }
@@ -195,6 +200,10 @@ impl fmt::Display for Copied {
 }
 
 impl Transform for Copied {
+    fn memory(&self) -> BlockMemory {
+        BlockMemory::REVIEWED
+    }
+
     fn split(&self) -> Split {
         Split::Any
     }
@@ -295,6 +304,10 @@ impl fmt::Display for Xor {
 }
 
 impl Transform for Xor {
+    fn memory(&self) -> BlockMemory {
+        BlockMemory::REVIEWED
+    }
+
     fn split(&self) -> Split {
         Split::Any
     }

@@ -13,6 +13,8 @@ pub(crate) mod maps;
 mod registry;
 mod traits;
 
+pub use fullbore_io::buf::BlockMemory;
+
 pub use count::{Count, CountState, Counts, Encoding};
 #[doc(hidden)]
 pub use kernel::Kernel;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
-use fullbore_io::buf::Pool;
+use fullbore_io::buf::{BlockMemory, Pool};
 
 /// Rule for cutting a file into parts that an operation processes separately (the split contract).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +73,11 @@ pub trait Transform: fmt::Display + Send + Sync {
     /// Like [`apply`](Self::apply), but the result replaces the run.
     fn apply_in_place(&self, offset: u64, data: &mut [u8]);
 
+    /// Returns the memory in which the operation may receive blocks: by default buffers.
+    fn memory(&self) -> BlockMemory {
+        BlockMemory::BUFFER
+    }
+
     /// True if the operation changes nothing, so that the bytes need not be read into memory.
     fn changes_nothing(&self) -> bool {
         false
@@ -110,6 +115,11 @@ pub trait Generate: fmt::Display + Send + Sync {
         self.fill(offset, target);
     }
 
+    /// Returns the memory in which the operation may fill blocks: by default buffers.
+    fn memory(&self) -> BlockMemory {
+        BlockMemory::BUFFER
+    }
+
     /// Prepares the buffers of a worker before its first request.
     fn prime(&self, pool: &mut Pool) {
         let _ = pool;
@@ -130,6 +140,11 @@ pub trait Fold: Send + Sync {
     /// Returns the rule for cutting the file: by default anywhere.
     fn split(&self) -> Split {
         Split::Any
+    }
+
+    /// Returns the memory in which the operation may receive blocks: by default buffers.
+    fn memory(&self) -> BlockMemory {
+        BlockMemory::BUFFER
     }
 
     /// True for a hash, which takes more CPU time per byte than a count: strategies are measured for both.
@@ -156,10 +171,8 @@ pub trait Fold: Send + Sync {
 /// ```
 /// use std::ops::ControlFlow;
 ///
-/// use fullbore::file::File;
+/// use fullbore::Job;
 /// use fullbore::operation::{Part, Search};
-/// use fullbore::pattern::{Progress, search};
-/// use fullbore::strategy::Strategy;
 ///
 /// /// Finds the lines that begin a table.
 /// struct Tables;
@@ -171,8 +184,8 @@ pub trait Fold: Send + Sync {
 ///     }
 /// }
 ///
-/// let (file, mut all) = (File::open("Cargo.toml")?, Vec::new());
-/// search(&Tables, &file, &Strategy::plain(), &Progress::default(), |found| {
+/// let mut all = Vec::new();
+/// Job::new().search(&Tables, "Cargo.toml", |found| {
 ///     all.extend(found);
 ///     Ok(ControlFlow::Continue(()))
 /// })?;
@@ -182,6 +195,11 @@ pub trait Fold: Send + Sync {
 pub trait Search: Send + Sync {
     /// Result of a part.
     type Found: Send;
+
+    /// Returns the memory in which the operation may receive blocks: by default buffers.
+    fn memory(&self) -> BlockMemory {
+        BlockMemory::BUFFER
+    }
 
     /// Returns the byte that ends a record: by default a newline.
     fn delimiter(&self) -> u8 {

@@ -8,6 +8,7 @@ use super::run::Run;
 use super::transfer_loop::{Sink, Transfer, Work};
 use crate::operation::{Fold, Split};
 use crate::strategy::RunStrategy;
+use fullbore_io::buf::BlockMemory;
 use fullbore_io::error::Result;
 use fullbore_io::file::File;
 use fullbore_io::lock::Mutex;
@@ -79,7 +80,7 @@ fn anywhere<F: Fold>(
     let done = Runs::default();
     let transfer = Transfer {
         source: &checked.source(true),
-        work: &Work { operation: None, in_place: false, split },
+        work: &Work { split, ..Work::none(operation.memory()) },
         sink: &Sink::Visitor { failed: &|| () },
         order: Order::Sequential,
         in_order: true,
@@ -170,6 +171,10 @@ impl<F: Fold> Records<'_, F> {
 impl<F: Fold> Fold for Records<'_, F> {
     type State = CarryOver<F::State>;
 
+    fn memory(&self) -> BlockMemory {
+        self.fold.memory()
+    }
+
     fn identity(&self) -> Self::State {
         CarryOver { head: Carried::default(), records: None, tail: Carried::default() }
     }
@@ -246,6 +251,10 @@ impl<F: Fold> Overlapping<'_, F> {
 
 impl<F: Fold> Fold for Overlapping<'_, F> {
     type State = Edges<F::State>;
+
+    fn memory(&self) -> BlockMemory {
+        self.fold.memory()
+    }
 
     fn identity(&self) -> Self::State {
         Edges { state: self.fold.identity(), start: 0, len: 0, head: Vec::new(), tail: Vec::new() }

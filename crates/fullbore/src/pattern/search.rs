@@ -9,7 +9,7 @@ use super::order::{Order, Scope};
 use super::progress::{Progress, Stats};
 use super::reorder_buffer::ReorderBuffer;
 use super::run::Run;
-use super::transfer_loop::{Sink, Transfer};
+use super::transfer_loop::{Sink, Transfer, Work};
 use crate::operation::{Part, Search};
 use crate::strategy::RunStrategy;
 use fullbore_io::error::{Error, ErrorKind, Result};
@@ -87,7 +87,7 @@ impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_
         let (source, sink) = (checked.source(false), Sink::Visitor { failed: &|| reorder_buffer.cancel() });
         let transfer = Transfer::untouched(&source, &sink, Order::Sequential, progress);
         // A worker must insert its results in the order of its blocks, or it could wait for itself.
-        let transfer = Transfer { in_order: true, ..transfer };
+        let transfer = Transfer { work: &Work::none(operation.memory()), in_order: true, ..transfer };
         let scope = Scope::whole(checked.len.unwrap_or(0));
         let run = Run { enough: reorder_buffer.enough(), ..Run::new(transfer, &scope, choice) };
         let result = run.visit(&|| (), &|(), offset, bytes| {

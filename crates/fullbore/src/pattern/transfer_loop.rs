@@ -5,7 +5,7 @@ use super::progress::Progress;
 use super::stream_reader::StreamReader;
 use crate::operation::{Generate, Split, Transform};
 use crate::strategy::{Completion, Strategy};
-use fullbore_io::buf::{Buf, Pool};
+use fullbore_io::buf::{BlockMemory, Buf, Pool};
 use fullbore_io::engine::{Capabilities, Done, EngineConfig, IoQueue, IoStats};
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{File, Output};
@@ -48,9 +48,16 @@ pub(super) struct Work<'a> {
     /// True if source and sink are the same file.
     pub(super) in_place: bool,
     pub(super) split: Split,
+    /// The memory in which the operation, the generator or the visitor may receive blocks.
+    pub(super) memory: BlockMemory,
 }
 
 impl Work<'_> {
+    /// No work on blocks that may be cut anywhere.
+    pub(super) const fn none(memory: BlockMemory) -> Self {
+        Self { operation: None, in_place: false, split: Split::Any, memory }
+    }
+
     fn apply(&self, offset: u64, input: &[u8], target: &mut [u8]) {
         match self.operation {
             Some(operation) => operation.apply(offset, input, target),
@@ -100,14 +107,14 @@ pub(super) struct Transfer<'a> {
 }
 
 impl<'a> Transfer<'a> {
-    /// Moves the bytes as they are, which may be cut anywhere.
+    /// Moves the bytes as they are, which may be cut anywhere and be in any memory.
     pub(super) fn untouched(
         source: &'a Source<'a>,
         sink: &'a Sink<'a>,
         order: Order,
         progress: &'a Progress,
     ) -> Self {
-        let work = &Work { operation: None, in_place: false, split: Split::Any };
+        let work = const { &Work::none(BlockMemory::REVIEWED) };
         Self { source, work, sink, order, in_order: false, progress }
     }
 }
@@ -139,7 +146,8 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         visitor: &'v Visitor<'v>,
     ) -> Result<Self> {
         let Transfer { source, sink, order, progress, .. } = *transfer;
-        let reads = strategy.read.capabilities;
+        let mapped = strategy.read.capabilities.mapped && transfer.work.memory.may_be_mapping();
+        let reads = Capabilities { mapped, ..strategy.read.capabilities };
         let writes = strategy.write.capabilities;
         let depth = strategy.depth.min(reads.depth).max(1);
         let write_depth = strategy.depth.min(writes.depth).max(1);
@@ -394,7 +402,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
     }
 
     fn writer_is_mapped(&self) -> bool {
-        self.writer.as_ref().is_some_and(IoQueue::mapped)
+        self.transfer.work.memory.may_be_mapping() && self.writer.as_ref().is_some_and(IoQueue::mapped)
     }
 
     /// A free buffer; waits for a write if there is none.

@@ -58,7 +58,7 @@ pub fn transform<'c>(
     // Blocks for a reader are passed on at once, blocks for a file as whole requests.
     let source = checked.source(output.seekable());
     let sink = Sink::to(&output);
-    let work = Work { operation: Some(operation), in_place, split };
+    let work = Work { operation: Some(operation), in_place, split, memory: operation.memory() };
     let scope = Scope::whole(checked.len.unwrap_or(0));
     let transfer = Transfer {
         work: &work,
@@ -151,7 +151,8 @@ pub fn fill_until(
     enough: &AtomicBool,
 ) -> Result<Stats> {
     let (source, sink) = (Source::Generator(generator), Sink::to(output));
-    let transfer = Transfer::untouched(&source, &sink, scope.order, progress);
+    let work = &Work::none(generator.memory());
+    let transfer = Transfer { work, ..Transfer::untouched(&source, &sink, scope.order, progress) };
     Run { enough, ..Run::new(transfer, scope, strategy.into()) }.finish()
 }
 

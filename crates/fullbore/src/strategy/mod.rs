@@ -45,6 +45,7 @@ pub use profile::{Entry, FileSystem, Measured, ProfileError, key};
 pub use selection::RunStrategy;
 pub use selection::Selection;
 pub(crate) use selection::{Adaptive, Selections};
+pub(crate) use spec::LEAST_BUDGET;
 #[doc(hidden)]
 pub use spec::{NAMED, Named};
 pub use spec::{ParseSpecError, StrategySpec};

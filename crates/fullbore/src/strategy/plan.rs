@@ -14,6 +14,7 @@ use super::plan_input::{MIXED, PlanInput, Purpose, SMALL, Target, Units, reads_a
 use super::profile::{Profile, key};
 use super::selection::{Adaptive, RunStrategy, Selection, Selections};
 use super::spec::StrategySpec;
+use fullbore_io::buf::BlockMemory;
 use fullbore_io::engine::{self, CachePolicy, Method, deep_method, method};
 #[cfg(doc)]
 use fullbore_io::error::ErrorKind;
@@ -101,12 +102,20 @@ pub struct Planner<'a> {
     profile: Option<&'a Profile>,
     units: Option<Units>,
     among_files: bool,
+    memory: BlockMemory,
 }
 
 impl<'a> Planner<'a> {
     /// Creates a planner that decides by facts; the fields of `spec` override its choice.
     pub fn new(spec: &'a StrategySpec) -> Self {
-        Self { spec, spec_text: None, profile: None, units: None, among_files: false }
+        Self {
+            spec,
+            spec_text: None,
+            profile: None,
+            units: None,
+            among_files: false,
+            memory: BlockMemory::REVIEWED,
+        }
     }
 
     /// Adds the text of the spec, which the printed plan repeats.
@@ -125,6 +134,12 @@ impl<'a> Planner<'a> {
     #[must_use]
     pub(crate) fn among_files(self, among_files: bool) -> Self {
         Self { among_files, ..self }
+    }
+
+    /// For an operation that receives blocks in this memory only.
+    #[must_use]
+    pub(crate) fn in_memory(self, memory: BlockMemory) -> Self {
+        Self { memory, ..self }
     }
 
     /// For a copy that hashes or verifies units: each worker reads and writes one at a time, with plain calls under the
@@ -231,7 +246,7 @@ impl<'a> Planner<'a> {
         }
         let left_open = spec.named.is_none() && spec.read.is_none() && spec.read_cache.is_none();
         let views = left_open && purpose.views() && spec.model != Some(Model::Striped) && facts.is_cached();
-        if views || facts.adapts && !facts.is_uncached() {
+        if self.memory.may_be_mapping() && (views || facts.adapts && !facts.is_uncached()) {
             facts.can_map = method("mmap").is_some_and(|mmap| works(mmap, CachePolicy::Keep).is_ok());
         }
         facts

@@ -81,7 +81,7 @@ const DEEPEST: u64 = 1024;
 const MOST_WORKERS: u64 = 256;
 
 /// The smallest memory budget, in bytes.
-const LEAST_BUDGET: u64 = 1 << 20;
+pub(crate) const LEAST_BUDGET: u64 = 1 << 20;
 
 impl FromStr for StrategySpec {
     type Err = ParseSpecError;

@@ -279,7 +279,7 @@ impl Search<'_> {
             let window = file.map(0..len)?;
             self.search_whole(here, printed, |searcher| {
                 window
-                    .with(|bytes| searcher.search_bytes(path, read_mode, named, bytes))
+                    .in_place(|bytes| searcher.search_bytes(path, read_mode, named, bytes))
                     .map_err(io::Error::other)?
             })?;
         } else {

@@ -14,6 +14,7 @@ use std::path::Path;
 
 use super::traits::Fold;
 use character::Characters;
+use fullbore_io::buf::BlockMemory;
 use fullbore_io::quote::quoted;
 use kernel::{All, Lines};
 use lanes::{Pass, Processor};
@@ -139,6 +140,10 @@ impl Count {
 
 impl Fold for Count {
     type State = CountState;
+
+    fn memory(&self) -> BlockMemory {
+        BlockMemory::REVIEWED
+    }
 
     fn identity(&self) -> CountState {
         CountState::default()

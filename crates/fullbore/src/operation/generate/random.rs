@@ -1,6 +1,7 @@
 //! Random bytes: incompressible, and no block repeats another.
 
 use crate::operation::traits::Generate;
+use fullbore_io::buf::BlockMemory;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 use std::fmt;
@@ -62,6 +63,10 @@ impl fmt::Display for Random {
 }
 
 impl Generate for Random {
+    fn memory(&self) -> BlockMemory {
+        BlockMemory::REVIEWED
+    }
+
     fn fill(&self, offset: u64, target: &mut [u8]) {
         let block = offset / BLOCK as u64;
         let skip = (offset % BLOCK as u64) as usize;

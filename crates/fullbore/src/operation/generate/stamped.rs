@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::random::Random;
 use crate::operation::traits::Generate;
-use fullbore_io::buf::Pool;
+use fullbore_io::buf::{BlockMemory, Pool};
 
 /// Random bytes generated once, with the offset of every block and the seed stamped into it: incompressible, no two
 /// blocks equal, and generated fast enough not to delay the writes.
@@ -51,6 +51,10 @@ impl fmt::Display for Stamped {
 }
 
 impl Generate for Stamped {
+    fn memory(&self) -> BlockMemory {
+        BlockMemory::REVIEWED
+    }
+
     fn fill(&self, offset: u64, target: &mut [u8]) {
         let shift = (offset % BLOCK as u64) as usize;
         for part in target.chunks_mut(self.template.len() - shift) {
@@ -84,6 +88,10 @@ impl fmt::Display for Zeros {
 }
 
 impl Generate for Zeros {
+    fn memory(&self) -> BlockMemory {
+        BlockMemory::REVIEWED
+    }
+
     fn fill(&self, _offset: u64, target: &mut [u8]) {
         target.fill(0);
     }

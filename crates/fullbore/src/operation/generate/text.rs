@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use super::random::piece_key;
 use crate::operation::traits::Generate;
+use fullbore_io::buf::BlockMemory;
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
@@ -95,6 +96,10 @@ impl fmt::Display for Text {
 }
 
 impl Generate for Text {
+    fn memory(&self) -> BlockMemory {
+        BlockMemory::REVIEWED
+    }
+
     fn fill(&self, offset: u64, target: &mut [u8]) {
         if self.line_length == 1 {
             return target.fill(b'\n');

@@ -16,6 +16,7 @@ use xxhash_rust::xxh3::Xxh3;
 use super::blake3::{self, Blake3Mode};
 use super::hasher::{Crypto, Hasher, Remainder, Rotated, Sequential, Total};
 use crate::operation::traits::{Fold, Split};
+use fullbore_io::buf::BlockMemory;
 
 /// All algorithms, in the order of the help.
 const ALGORITHMS: &[Algorithm] = &[
@@ -220,6 +221,10 @@ impl fmt::Display for Hash {
 impl Fold for Hash {
     type State = Box<dyn Hasher>;
 
+    fn memory(&self) -> BlockMemory {
+        BlockMemory::REVIEWED
+    }
+
     fn is_hash(&self) -> bool {
         true
     }
@@ -287,6 +292,10 @@ impl<'h> MultiHash<'h> {
 
 impl Fold for MultiHash<'_> {
     type State = Vec<Box<dyn Hasher>>;
+
+    fn memory(&self) -> BlockMemory {
+        BlockMemory::REVIEWED
+    }
 
     fn is_hash(&self) -> bool {
         true

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, MutexGuard};
 
+use fullbore_io::buf::BlockMemory;
 use fullbore_io::lock::{Condvar, Mutex};
 
 use super::algorithm::Hash;
@@ -186,6 +187,10 @@ impl PipelineState {
 
 impl Fold for PipelinedHashes {
     type State = ();
+
+    fn memory(&self) -> BlockMemory {
+        BlockMemory::REVIEWED
+    }
 
     fn is_hash(&self) -> bool {
         true

@@ -116,7 +116,9 @@ impl<R: Send, F: Fn(u64, &[u8], &[u8]) -> R + Sync, E: FnMut(R) -> Result<Contro
             self.frontier.done(offset..end, 0);
             return Ok(());
         };
-        let made = (self.find)(offset + first as u64, &left[first..], &right[first..]);
+        // The bytes may be mapped, and change meanwhile.
+        let (left, right) = (left[first..].to_vec(), right[first..].to_vec());
+        let made = (self.find)(offset + first as u64, &left, &right);
         if !self.frontier.wait(offset) {
             return Ok(());
         }

@@ -14,6 +14,7 @@ use crate::pattern::search::{search, search_bytes};
 use crate::strategy::{
     Contenders, Plan, PlanInput, Planner, Purpose, RunStrategy, SMALL, Serial, Strategy, StrategySpec,
 };
+use fullbore_io::buf::BlockMemory;
 use fullbore_io::error::{Error, Result};
 use fullbore_io::file::{File, FileKind};
 use fullbore_io::lock::{Condvar, Mutex};
@@ -47,7 +48,8 @@ impl Executor<'_> {
                 // The other workers are free for other files.
                 let serial = Serial::of(operation.split());
                 let purpose = if operation.is_hash() { Purpose::Hash } else { Purpose::Fold };
-                self.with_plan(input, len, worker.place, purpose, serial, |input, choice| {
+                let terms = (purpose, serial, operation.memory());
+                self.with_plan(input, len, worker.place, terms, |input, choice| {
                     fold(operation, input, choice, self.progress)
                 })
             }
@@ -70,7 +72,8 @@ impl Executor<'_> {
                 Ok(Stats { bytes: len as u64, ..Stats::default() })
             }
             Arrival::Other(input, len) => {
-                self.with_plan(input, len, worker.place, Purpose::Search, None, |input, choice| {
+                let terms = (Purpose::Search, None, operation.memory());
+                self.with_plan(input, len, worker.place, terms, |input, choice| {
                     search(operation, input, choice, self.progress, emit)
                 })
             }
@@ -115,8 +118,7 @@ impl Executor<'_> {
         input: File,
         len: Option<u64>,
         place: u64,
-        purpose: Purpose,
-        serial: Option<Serial>,
+        (purpose, serial, memory): (Purpose, Option<Serial>, BlockMemory),
         job: impl FnOnce(&File, RunStrategy<'_>) -> Result<T>,
     ) -> Result<T> {
         if self.plain
@@ -127,7 +129,8 @@ impl Executor<'_> {
             return job(&input, (&Strategy::plain()).into());
         }
         let many = self.many.load(Ordering::Relaxed);
-        let planner = |spec| Planner::new(spec).with_text(self.spec_text).with_profile(self.profile);
+        let planner =
+            |spec| Planner::new(spec).with_text(self.spec_text).with_profile(self.profile).in_memory(memory);
         let facts = planner(self.spec).among_files(many).learn(purpose, Some(&input), len, None);
         let facts = PlanInput { serial, ..facts };
         let others = many && self.workers() > 1;
