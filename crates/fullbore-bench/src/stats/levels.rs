@@ -177,7 +177,6 @@ mod tests {
     use super::*;
     use crate::stats::Xoshiro256;
     use crate::stats::quantile::squares;
-    use crate::stats::rng::normal;
 
     #[test]
     fn one_mode_is_rarely_reported_as_two() {
@@ -186,7 +185,7 @@ mod tests {
             let mut found = [0; 3];
             for _ in 0..2000 {
                 let flat: Vec<f64> = (0..n).map(|_| 1.0 + rng.unit()).collect();
-                let bell: Vec<f64> = (0..n).map(|_| 10.0 + normal(&mut rng)).collect();
+                let bell: Vec<f64> = (0..n).map(|_| 10.0 + rng.normal()).collect();
                 let skewed: Vec<f64> = (0..n).map(|_| 1.0 - 0.3 * (1.0 - rng.unit()).ln()).collect();
                 for (count, values) in found.iter_mut().zip([flat, bell, skewed]) {
                     *count += usize::from(two_humps(&values).is_some());
@@ -203,9 +202,8 @@ mod tests {
         let mut rng = Xoshiro256::seeded(4);
         let mut found = 0;
         for _ in 0..500 {
-            let values: Vec<f64> = (0..20)
-                .map(|i| if i % 4 == 0 { 1.3 } else { 2.6 } * (1.0 + 0.03 * normal(&mut rng)))
-                .collect();
+            let values: Vec<f64> =
+                (0..20).map(|i| if i % 4 == 0 { 1.3 } else { 2.6 } * (1.0 + 0.03 * rng.normal())).collect();
             if let Some(modes) = two_humps(&values) {
                 found += 1;
                 assert!((modes.low.value - 1.3).abs() < 0.15 && (modes.high.value - 2.6).abs() < 0.2);

@@ -28,18 +28,18 @@ impl Xoshiro256 {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
+    /// Returns a standard normal number (Box and Muller).
+    #[doc(hidden)]
+    pub fn normal(&mut self) -> f64 {
+        (-2.0 * (1.0 - self.unit()).ln()).sqrt() * (std::f64::consts::TAU * self.unit()).cos()
+    }
+
     /// Puts `items` in random order (Fisher and Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));
         }
     }
-}
-
-/// Returns a standard normal number (Box and Muller).
-#[cfg(test)]
-pub(crate) fn normal(rng: &mut Xoshiro256) -> f64 {
-    (-2.0 * (1.0 - rng.unit()).ln()).sqrt() * (std::f64::consts::TAU * rng.unit()).cos()
 }
 
 #[cfg(test)]

@@ -122,7 +122,6 @@ fn half_width(n: usize, deviation: f64, error: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::stats::Xoshiro256;
-    use crate::stats::rng::normal;
 
     #[test]
     fn needs_both_samples_and_width() {
@@ -157,7 +156,7 @@ mod tests {
         let mut open = vec![true; truth.len()];
         for _ in 0..40 {
             for (place, rates) in rates.iter_mut().enumerate().filter(|(place, _)| open[*place]) {
-                rates.push(truth[place] * (noise * normal(rng)).exp());
+                rates.push(truth[place] * (noise * rng.normal()).exp());
             }
             // Eliminated candidates do not return.
             let now = contenders(&rates);
@@ -210,7 +209,7 @@ mod tests {
             .filter(|_| {
                 let mut sum = 0.0;
                 (1..=200).any(|n| {
-                    sum += normal(&mut rng);
+                    sum += rng.normal();
                     (sum / f64::from(n)).abs() > half_width(n as usize, 1.0, 0.05)
                 })
             })

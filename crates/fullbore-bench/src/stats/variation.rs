@@ -114,14 +114,12 @@ mod tests {
     /// deviation, with noise of `noise`.
     fn process(scale: f64, deviation: f64, noise: f64, duration: f64, seed: u64) -> Vec<(f64, f64)> {
         let mut rng = Xoshiro256::seeded(seed);
-        let mut normal =
-            move || (0..12).map(|_| rng.below(1 << 20) as f64 / f64::from(1 << 20)).sum::<f64>() - 6.0;
         let kept = (-0.2 / scale).exp();
-        let mut state = deviation * normal();
+        let mut state = deviation * rng.normal();
         (0..(duration / 0.2) as usize)
             .map(|place| {
-                state = kept * state + deviation * (1.0 - kept * kept).sqrt() * normal();
-                (0.2 * place as f64, (state + noise * normal()).exp())
+                state = kept * state + deviation * (1.0 - kept * kept).sqrt() * rng.normal();
+                (0.2 * place as f64, (state + noise * rng.normal()).exp())
             })
             .collect()
     }

@@ -5,6 +5,8 @@ mod forms;
 mod markup;
 mod pair;
 mod repeat;
+#[path = "../synthetic/mod.rs"]
+mod synthetic;
 
 use fullbore_bench::comparison::{
     Aspect, CellChange, ComparedRun, Comparison, Condition, Error, Glob, Judgement, Matched, Options, Source,
@@ -276,11 +278,11 @@ fn different_environments_are_refused_unless_named() {
             d.environment.facts["machine"]["memory_total"] = (15u64 << 30).into()
         }),
         (Aspect::Machine, "governor", |d| d.environment.facts["machine"]["governor"] = "powersave".into()),
-        (Aspect::Limits, "CPU quota", |d| d.environment.cpu_quota = Some(2.0)),
+        (Aspect::Limits, "CPU quota", |d| d.environment.cpu_quota = Some(1.0)),
         (Aspect::Limits, "memory limit", |d| {
             d.environment.facts["machine"]["memory_limit"] = (1u64 << 30).into();
         }),
-        (Aspect::Limits, "may run on", |d| d.environment.facts["machine"]["allowed_processors"] = 2.into()),
+        (Aspect::Limits, "may run on", |d| d.environment.facts["machine"]["allowed_processors"] = 1.into()),
         (Aspect::Kernel, "kernel", |d| d.environment.kernel = "Linux 6.19".into()),
         (Aspect::FileSystem, "file system", |d| d.environment.file_system.kind = "xfs".into()),
         (Aspect::FileSystem, "relatime", |d| {
@@ -332,7 +334,7 @@ fn harmless_changes_are_no_difference() {
     let environment = &mut now.environment;
     environment.file_system.mount_point = "/mnt".into();
     environment.file_system.options = "discard,rw,relatime,relatime,subvolid=5".into();
-    environment.facts["machine"]["memory_total"] = ((16u64 << 30) - (100 << 20)).into();
+    environment.facts["machine"]["memory_total"] = ((24u64 << 30) - (100 << 20)).into();
     environment.facts["machine"]["memory_available"] = 1.into();
     environment.facts["path"]["file_system"]["available"] = 7.into();
     environment.facts["path"]["devices"][0]["serial"] = "S123".into();
@@ -340,13 +342,13 @@ fn harmless_changes_are_no_difference() {
     environment.engines[0].available = false;
     let found = against(&before, &now);
     assert_eq!(found.differences, []);
-    assert!(found.notes.iter().any(|note| note.contains("uring")), "{:?}", found.notes);
+    assert!(found.notes.iter().any(|note| note.contains("engine buffered")), "{:?}", found.notes);
 
     // The same file system, whose device has another name since the last boot.
     let environment = &mut now.environment;
-    environment.file_system.source = "/dev/nvme1n1p2".into();
-    environment.devices[0].name = "nvme1n1".into();
-    environment.facts["path"]["devices"][0]["name"] = "nvme1n1".into();
+    environment.file_system.source = "/dev/vdb1".into();
+    environment.devices[0].name = "vdb".into();
+    environment.facts["path"]["devices"][0]["name"] = "vdb".into();
     assert_eq!(against(&before, &now).differences, []);
     now.environment.facts["path"]["file_system"]["id"] = "bb".into();
     assert!(matches!(refused(&before, &now), Error::Differ { .. }), "another file system on another device");

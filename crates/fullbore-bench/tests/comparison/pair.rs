@@ -1,11 +1,8 @@
 //! Pairs of results documents with known differences.
 
-use fullbore_bench::document::{
-    CacheState, Cell, Device, Document, EngineFact, Environment, FileSystem, Labels, Latency, Proof, Run,
-    Sample,
-};
+use crate::synthetic;
+use fullbore_bench::document::{CacheState, Cell, Document, Labels, Latency, Proof, Run, Sample};
 use fullbore_bench::stats::Xoshiro256;
-use serde_json::json;
 
 /// The distribution of a cell's samples around its true rate.
 #[derive(Debug, Clone, Copy)]
@@ -22,9 +19,7 @@ pub(crate) enum Spread {
 
 impl Spread {
     fn draw(self, rng: &mut Xoshiro256) -> f64 {
-        let mut normal =
-            || (-2.0 * (1.0 - rng.unit()).ln()).sqrt() * (std::f64::consts::TAU * rng.unit()).cos();
-        let z = normal();
+        let z = rng.normal();
         match self {
             Self::Normal(deviation) => (1.0 + deviation * z).max(0.05),
             Self::LogNormal(deviation) => (deviation * z).exp(),
@@ -96,60 +91,11 @@ pub(crate) fn cell(id: &str, labels: Labels, law: &Law, rng: &mut Xoshiro256) ->
 /// A document of cells `read/0`, `read/1` … by their laws.
 pub(crate) fn document(laws: &[Law], seed: u64) -> Document {
     let mut rng = Xoshiro256::seeded(seed);
-    let run = Run {
-        started: format!("2026-11-{:02}T10:00:00Z", 1 + seed % 28),
-        duration_s: 60.0,
-        fullbore_version: "0.1.0".into(),
-        seed,
-        directory: "/data".into(),
-        file_bytes: 1 << 30,
-        complete: true,
-        ..Run::default()
-    };
-    let mut document = Document::new(run, environment());
+    let started = format!("2026-11-{:02}T10:00:00Z", 1 + seed % 28);
+    let run = Run { started, seed, ..synthetic::run() };
+    let mut document = Document::new(run, synthetic::environment());
     for (number, law) in laws.iter().enumerate() {
         document.cells.push(cell(&format!("read/{number}"), labels(4096 << number), law, &mut rng));
     }
     document
-}
-
-pub(crate) fn environment() -> Environment {
-    let queue = [("scheduler", "none"), ("read_ahead", "131072")];
-    Environment {
-        kernel: "Linux 6.18.1".into(),
-        cpu_model: "A processor".into(),
-        logical_cpus: 8,
-        cpu_quota: None,
-        memory_bytes: Some(16 << 30),
-        file_system: FileSystem {
-            kind: "ext4".into(),
-            mount_point: "/".into(),
-            options: "rw,relatime,discard".into(),
-            source: "/dev/nvme0n1p2".into(),
-        },
-        devices: vec![Device {
-            name: "nvme0n1".into(),
-            model: Some("A drive".into()),
-            rotational: Some(false),
-            queue: queue.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
-        }],
-        engines: vec![EngineFact { name: "uring".into(), available: true, reason: None }],
-        facts: json!({
-            "machine": {
-                "architecture": "x86_64", "governor": "performance", "page_size": 4096, "memory_total": 16u64 << 30,
-                "memory_limit": null, "lockable": 8 << 20, "allowed_processors": 8, "virtualisation": null,
-                "memory_available": 12u64 << 30
-            },
-            "path": {
-                "file_system": {"block_size": 4096, "id": "aa", "network": false, "available": 1u64 << 38},
-                "direct": {"works": true, "alignment": {"offset": 512}},
-                "devices": [{
-                    "name": "nvme0n1", "number": "259:0", "model": "A drive", "transport": "nvme/pcie", "size": 1u64 << 39,
-                    "queue_depth": 1023, "backing_file": null, "serial": null, "partition": {"start": 1048576},
-                    "queue": {"scheduler": "none", "read_ahead": 131072},
-                    "stands_on": []
-                }]
-            }
-        }),
-    }
 }

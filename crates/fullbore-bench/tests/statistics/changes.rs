@@ -5,7 +5,7 @@ use fullbore_bench::stats::{
     Bootstrap, ChangePoint, Changes, Xoshiro256, change_points, levels, median, warm_up,
 };
 
-use crate::laws::{INDEPENDENT, Law, MEDIAN, bootstrap, normal, share, within};
+use crate::laws::{INDEPENDENT, Law, MEDIAN, bootstrap, share, within};
 
 fn found(values: &[f64], run: u64) -> Changes {
     change_points(values, &bootstrap(run, 500)).unwrap()
@@ -134,7 +134,7 @@ fn known_levels_are_found() {
     {
         let mut held = [0usize; 2];
         let found = share(500, 31, |run, rng| {
-            let draw = |rng: &mut Xoshiro256, i: usize| truth[i % truth.len()] * (1.0 + 0.03 * normal(rng));
+            let draw = |rng: &mut Xoshiro256, i: usize| truth[i % truth.len()] * (1.0 + 0.03 * rng.normal());
             let mut values: Vec<f64> = (0..n).map(|i| draw(rng, i)).collect();
             rng.shuffle(&mut values);
             let found = levels(&values, &bootstrap(run, 300));

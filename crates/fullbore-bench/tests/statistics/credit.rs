@@ -2,7 +2,7 @@
 
 use fullbore_bench::stats::{Course, CreditFit, Estimate, Stretch, Xoshiro256, fit_credit};
 
-use crate::laws::{Law, normal, share};
+use crate::laws::{Law, share};
 
 /// Length of a slice and of a step of the simulation, in seconds.
 const SLICE: f64 = 0.05;
@@ -32,7 +32,7 @@ impl Bucket {
         let steps = (SLICE / STEP).round() as usize;
         let slices = (seconds / SLICE).round() as usize;
         let mut slice = |bucket: &mut Self| {
-            let speed = (1.0 + bucket.noise * normal(rng)).max(0.0);
+            let speed = (1.0 + bucket.noise * rng.normal()).max(0.0);
             let step = |bucket: &mut Self| {
                 let spent = (bucket.level > 0.0).then_some(bucket.burst - bucket.sustained);
                 bucket.level -= spent.unwrap_or(0.0) * STEP * speed;
@@ -226,7 +226,7 @@ fn wandering(n: usize, rng: &mut Xoshiro256) -> Vec<f64> {
     (0..n)
         .map(|_| {
             high ^= rng.unit() < SLICE / 2.0;
-            (if high { 130.0 } else { 90.0 }) + 5.0 * normal(rng)
+            (if high { 130.0 } else { 90.0 }) + 5.0 * rng.normal()
         })
         .collect()
 }

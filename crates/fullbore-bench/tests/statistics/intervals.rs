@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use fullbore_bench::stats::{Bootstrap, Xoshiro256, fit_cost_samples, half_power};
 
-use crate::laws::{INDEPENDENT, Law, MEDIAN, bootstrap, normal, share, within};
+use crate::laws::{INDEPENDENT, Law, MEDIAN, bootstrap, share, within};
 
 fn coverage(law: Law, samples: usize) -> f64 {
     share(1000, samples as u64, |run, rng| {
@@ -75,7 +75,7 @@ fn half_power_intervals_hold_the_crossing() {
             let mut width = 0.0;
             let held = share(1000, 20, |run, rng| {
                 let mut draw = |size: u64| -> Vec<f64> {
-                    (0..n).map(|_| rate(size as f64) * (1.0 + noise * normal(rng))).collect()
+                    (0..n).map(|_| rate(size as f64) * (1.0 + noise * rng.normal())).collect()
                 };
                 let curve = SIZES.map(|size| (size, draw(size)));
                 let crossing = half_power(&curve, &bootstrap(run, 300)).unwrap().crossing.unwrap();

@@ -25,37 +25,33 @@ pub(crate) enum Law {
 
 pub(crate) const MEDIAN: f64 = 100.0;
 
-pub(crate) fn normal(rng: &mut Xoshiro256) -> f64 {
-    (-2.0 * (1.0 - rng.unit()).ln()).sqrt() * (std::f64::consts::TAU * rng.unit()).cos()
-}
-
 impl Law {
     pub(crate) fn draw(self, n: usize, rng: &mut Xoshiro256) -> Vec<f64> {
-        let mut before = normal(rng);
+        let mut before = rng.normal();
         (0..n)
             .map(|i| match self {
-                Self::Normal(deviation) => MEDIAN + deviation * normal(rng),
+                Self::Normal(deviation) => MEDIAN + deviation * rng.normal(),
                 Self::Flat => 80.0 + 40.0 * rng.unit(),
                 Self::Exponential => 80.0 - 20.0 / std::f64::consts::LN_2 * (1.0 - rng.unit()).ln(),
                 Self::Heavy(scale) => {
                     let chi_square = -2.0 * (1.0 - rng.unit()).ln();
-                    MEDIAN + scale * normal(rng) / (chi_square / 2.0).sqrt()
+                    MEDIAN + scale * rng.normal() / (chi_square / 2.0).sqrt()
                 }
                 Self::TwoLevels => {
                     // The 65% around 100 are shifted so that 15% of all lie between the level's bottom and 100.
                     let level = if rng.unit() < 0.65 { MEDIAN + 0.735_8 * 3.0 } else { 75.0 };
-                    level + 3.0 * normal(rng)
+                    level + 3.0 * rng.normal()
                 }
                 Self::EvenLevels => {
                     let level = if rng.unit() < 0.5 { MEDIAN - 15.0 } else { MEDIAN + 15.0 };
-                    level + 3.0 * normal(rng)
+                    level + 3.0 * rng.normal()
                 }
                 Self::Drifting => {
                     let along = (i as f64 + 0.5) / n as f64 - 0.5;
-                    MEDIAN * (1.0 + 0.2 * along) + 5.0 * normal(rng)
+                    MEDIAN * (1.0 + 0.2 * along) + 5.0 * rng.normal()
                 }
                 Self::Correlated(rho) => {
-                    before = rho * before + (1.0 - rho * rho).sqrt() * normal(rng);
+                    before = rho * before + (1.0 - rho * rho).sqrt() * rng.normal();
                     MEDIAN + 5.0 * before
                 }
             })

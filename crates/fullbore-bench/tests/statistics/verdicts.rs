@@ -2,7 +2,7 @@
 
 use fullbore_bench::stats::{Bootstrap, Comparison, Verdict, compare_paired, compare_rates};
 
-use crate::laws::{INDEPENDENT, Law, bootstrap, normal, share, within};
+use crate::laws::{INDEPENDENT, Law, bootstrap, share, within};
 
 type Compare = fn(&[f64], &[f64], f64, &Bootstrap) -> Option<Comparison>;
 
@@ -70,7 +70,7 @@ fn differences_are_not_called_equal() {
             for (name, compare) in [("paired", compare_paired as Compare), ("unpaired", compare_rates)] {
                 let called = share(1000, 4, |run, rng| {
                     let mut side = |middle: f64| -> Vec<f64> {
-                        (0..n).map(|_| middle * (1.0 + noise * normal(rng))).collect()
+                        (0..n).map(|_| middle * (1.0 + noise * rng.normal())).collect()
                     };
                     let (first, second) = (side(103.01), side(100.0));
                     equal(compare(&first, &second, 0.03, &bootstrap(run, 400)))
@@ -90,7 +90,7 @@ fn differences_are_found() {
     for (apart, noise, n) in [(1.10, 0.03, 10), (1.10, 0.05, 20), (0.80, 0.10, 20)] {
         let found = share(500, 5, |run, rng| {
             let mut side =
-                |middle: f64| -> Vec<f64> { (0..n).map(|_| middle * (1.0 + noise * normal(rng))).collect() };
+                |middle: f64| -> Vec<f64> { (0..n).map(|_| middle * (1.0 + noise * rng.normal())).collect() };
             let (first, second) = (side(100.0 * apart), side(100.0));
             let expected = if apart > 1.0 { Verdict::Faster } else { Verdict::Slower };
             compare_rates(&first, &second, 0.03, &bootstrap(run, 400)).unwrap().verdict == expected

@@ -48,21 +48,17 @@ impl Maker {
         Self { rng: Xoshiro256::seeded(seed), clock: 0.0, document }
     }
 
-    fn normal(&mut self) -> f64 {
-        (-2.0 * (1.0 - self.rng.unit()).ln()).sqrt() * (std::f64::consts::TAU * self.rng.unit()).cos()
-    }
-
     /// A sample, with the phases of a ring's requests, the rates of streams and the course of a continuous transfer.
     fn sample(&mut self, law: Law, labels: &Labels, round: u32) -> Sample {
         let bytes = labels.request_bytes.unwrap_or(1 << 20);
         let request = bytes as f64;
         let depth = f64::from(labels.depth.unwrap_or(1));
-        let noise = 1.0 + law.noise * self.normal();
+        let noise = 1.0 + law.noise * self.rng.normal();
         let rate = (request / (law.fixed_s / depth + request / law.bps)).min(law.bps) * noise;
         let rate = labels.load_per_s.map_or(rate, |load| rate.min(load as f64 * request));
         let count = (rate * 0.25 / request).max(40.0).round();
         let seconds = count * request / rate;
-        let cpu = count * (law.cpu_request_s + law.cpu_byte_s * request) * (1.0 + 0.01 * self.normal());
+        let cpu = count * (law.cpu_request_s + law.cpu_byte_s * request) * (1.0 + 0.01 * self.rng.normal());
         self.clock += seconds;
         let is_cold = labels.cache == Some(CacheState::Cold);
         let each = seconds * depth / count;
@@ -309,7 +305,7 @@ fn memory(maker: &mut Maker, samples: u32) {
     maker.cell("memory", labels, roof, samples);
 }
 
-fn run() -> Run {
+pub fn run() -> Run {
     Run {
         started: "2026-03-14T09:26:53Z".into(),
         fullbore_version: "0.1.0".into(),
@@ -325,7 +321,7 @@ fn run() -> Run {
     }
 }
 
-fn environment() -> Environment {
+pub fn environment() -> Environment {
     let queue = [
         ("scheduler", "none"),
         ("read_ahead_kb", "128"),
@@ -362,6 +358,22 @@ fn environment() -> Environment {
             engine("uring", None),
             engine("uncached", Some("RWF_DONTCACHE: EOPNOTSUPP")),
         ],
-        facts: serde_json::json!({ "direct_alignment": { "memory": 512, "offset": 512 } }),
+        facts: serde_json::json!({
+            "machine": {
+                "architecture": "x86_64", "governor": "performance", "page_size": 4096, "memory_total": 24u64 << 30,
+                "memory_limit": null, "lockable": 8 << 20, "allowed_processors": 2, "virtualisation": null,
+                "memory_available": 12u64 << 30
+            },
+            "path": {
+                "file_system": {"block_size": 4096, "id": "aa", "network": false, "available": 1u64 << 38},
+                "direct": {"works": true, "alignment": {"memory": 512, "offset": 512}},
+                "devices": [{
+                    "name": "vda", "number": "254:0", "model": "A drive", "transport": "nvme/pcie", "size": 1u64 << 39,
+                    "queue_depth": 1023, "backing_file": null, "serial": null, "partition": {"start": 1048576},
+                    "queue": {"scheduler": "none", "read_ahead": 131072},
+                    "stands_on": []
+                }]
+            }
+        }),
     }
 }
