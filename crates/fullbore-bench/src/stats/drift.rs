@@ -108,14 +108,6 @@ mod tests {
     }
 
     #[test]
-    fn agrees_with_scipy() {
-        // scipy.stats.kendalltau(range(10), [3,1,4,1.5,5,9,2,6,5.3,5.8], method='exact')
-        let drift = mann_kendall(&[3.0, 1.0, 4.0, 1.5, 5.0, 9.0, 2.0, 6.0, 5.3, 5.8]).unwrap();
-        assert!((drift.tau - 0.466_666_666_666_666_6).abs() < 1e-12, "{drift:?}");
-        assert!((drift.p - 0.072_550_154_320_987_65).abs() < 1e-10, "{drift:?}");
-    }
-
-    #[test]
     fn flat_and_tied_samples_do_not_drift() {
         let drift = mann_kendall(&[7.0; 12]).unwrap();
         assert_eq!((drift.p, drift.relative_change, drift.matters()), (1.0, 0.0, false));

@@ -214,18 +214,6 @@ mod tests {
     }
 
     #[test]
-    fn matches_the_exact_bootstrap_distribution() {
-        // The tail for 95 % and n = 11: norm.cdf(t.ppf(0.025, 10) · sqrt(11/10)) = 0.009722 (scipy.stats).
-        assert!((expanded_tail(0.025, 11) - 0.009_722).abs() < 1e-6, "{}", expanded_tail(0.025, 11));
-        // For odd n the bootstrap median is at or below rank k with probability P(Bin(n, k/n) > n/2).
-        // scipy.stats.binom.sf(5, 11, k/11) for k = 1..11 crosses 0.0097 at k = 3 and 0.9903 at k = 9
-        // (0.0072 at 2, 0.0512 at 3; 0.9488 at 8, 0.9928 at 9): ranks 3 and 9.
-        let values = [6.0, 11.0, 2.0, 9.0, 1.0, 8.0, 4.0, 10.0, 3.0, 7.0, 5.0];
-        let interval = Bootstrap { resamples: 20_000, ..Bootstrap::default() }.median(&values).unwrap();
-        assert_eq!(interval, Estimate { value: 6.0, low: 3.0, high: 9.0 });
-    }
-
-    #[test]
     fn relative_width_matches_hand_computation() {
         let estimate = Estimate { value: 10.0, low: 9.0, high: 11.5 };
         assert!((estimate.relative_half_width() - 0.125).abs() < 1e-12);
