@@ -90,7 +90,7 @@ fn measure(
     if let Ok(done) = &mut done {
         workload.finish_measurement(done)?;
     }
-    workload.clean_up(context)?;
+    context.clean_up(workload)?;
     let done = done?;
     let children = done.children.unwrap_or_default();
     let (user_all, system_all) = (usage.user + children.0, usage.system + children.1);

@@ -134,8 +134,7 @@ impl AccessWorkload {
         // An offset needs a margin of one block at each end.
         let margin = if self.offset == 0 { 0 } else { self.offset.unsigned_abs().next_multiple_of(request) };
         let room = len.saturating_sub(2 * margin).max(span.min(len));
-        let places = (room / span).max(1);
-        let start = margin + iteration.number % places * span;
+        let start = margin + iteration.next_run(span, room).start;
         let start = start.saturating_add_signed(self.offset).min(len - span.min(len));
         (start..start + span, Order::Sequential)
     }
@@ -240,7 +239,7 @@ impl Workload for AccessWorkload {
         (self.range, self.order) = self.range_for(iteration, test_files.len);
         let precondition = self.precondition();
         if self.creates_file() {
-            self.clean_up(context)?;
+            context.clean_up(self)?;
             let file = File::create_new(&test_files.fresh)?;
             match self.spec.file {
                 FileState::Preallocated => file.allocate_and_extend(self.range.end)?,
@@ -255,9 +254,7 @@ impl Workload for AccessWorkload {
             }
             return Ok(ExpectedState { device: precondition.device(), ..ExpectedState::default() });
         }
-        let file = self.existing_file(test_files).clone();
-        precondition.establish(&file, &self.range)?;
-        Ok(precondition.expected_state(file, self.range.clone()))
+        precondition.prepare(vec![(self.existing_file(test_files).clone(), self.range.clone())])
     }
 
     fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {
@@ -294,12 +291,5 @@ impl Workload for AccessWorkload {
 
     fn unopened_copy(&self) -> Option<Box<dyn Workload>> {
         build(self.io.direction, self.spec.clone()).ok()
-    }
-
-    fn clean_up(&mut self, context: &RunContext<'_>) -> Result<()> {
-        if self.creates_file() {
-            let _ = std::fs::remove_file(&context.test_files().fresh);
-        }
-        Ok(())
     }
 }

@@ -108,7 +108,7 @@ impl Workload for AppendWorkload {
     }
 
     fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
-        self.clean_up(context)?;
+        context.clean_up(self)?;
         let most = if self.records == 0 { FIRST } else { context.test_files().len / self.record };
         self.records = (iteration.span / self.record).max(LEAST).min(most);
         let through = match self.spec.sync {
@@ -152,9 +152,8 @@ impl Workload for AppendWorkload {
         Ok(RunResult::timed(self.records * self.record, seconds, self.records, Some(1.0)))
     }
 
-    fn clean_up(&mut self, context: &RunContext<'_>) -> Result<()> {
+    fn clean_up(&mut self, _context: &RunContext<'_>) -> Result<()> {
         self.log = None;
-        let _ = std::fs::remove_file(&context.test_files().fresh);
         Ok(())
     }
 }

@@ -35,6 +35,11 @@ pub(super) fn prepare(parts: &[FileRange], precondition: Precondition) -> Result
     })
 }
 
+/// Returns the length of a part of a sample: the wanted bytes, but at least `least`, in whole requests within `room`.
+pub(super) fn span(wanted: u64, least: u64, request: u64, room: u64) -> u64 {
+    (wanted.max(least).min(room) / request * request).max(request.min(room))
+}
+
 /// The data of writes, and true if their time includes flushing to the device; `None` for reads.
 pub(super) type Written<'a> = Option<(&'a Stamped, bool)>;
 

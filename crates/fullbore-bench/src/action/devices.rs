@@ -10,7 +10,7 @@ use fullbore::file::File;
 use fullbore::{Result, size};
 use serde::Deserialize;
 
-use super::concurrent::{FileRange, Transfers, prepare};
+use super::concurrent::{FileRange, Transfers, prepare, span};
 use super::one_way::{Direction, OneWayIo, Precondition};
 use super::requested_strategy::RequestedStrategy;
 use super::settings::{Settings, bytes, settings};
@@ -176,18 +176,16 @@ impl DevicesWorkload {
         let least = LEAST * request * (strategy.depth * strategy.workers) as u64;
         let files = self.files(context);
         if self.mode != Mode::Striped {
-            let span = round_to_requests((iteration.span / disks).max(least), request, len);
-            let start = iteration.number % (len / span).max(1) * span;
-            let part = |file| FileRange { file, range: start..start + span };
-            self.parts = files.into_iter().map(part).collect();
+            let range = iteration.next_run(span(iteration.span / disks, least, request, len), len);
+            self.parts = files.into_iter().map(|file| FileRange { file, range: range.clone() }).collect();
             return;
         }
         let layout = self.layout();
         let room = (len / self.chunk * self.chunk).max(BLOCK) * disks;
-        let span = round_to_requests(iteration.span.max(least), request, room);
+        let span = span(iteration.span, least, request, room);
         // Rows start on the first disk.
         let rows = span.next_multiple_of(layout.row());
-        let start = iteration.number % (room / rows).max(1) * rows;
+        let start = iteration.next_run(rows, room).start;
         self.logical = start..start + span;
         let range = layout.rows(&(start..(start + rows).min(room)));
         self.parts = files.into_iter().map(|file| FileRange { file, range: range.clone() }).collect();
@@ -222,10 +220,6 @@ impl DevicesWorkload {
         let depth = Some(io_stats.depth());
         Ok(RunResult::timed(stats.bytes, stats.seconds, io_stats.requests, depth))
     }
-}
-
-fn round_to_requests(bytes: u64, request: u64, room: u64) -> u64 {
-    (bytes.min(room) / request * request).max(request.min(room))
 }
 
 impl Workload for DevicesWorkload {
@@ -359,13 +353,5 @@ mod tests {
                 .contains("depth")
         );
         assert!(error("mode = 'alone'").contains("targets"));
-    }
-
-    #[test]
-    fn spans_are_whole_requests_within_the_file() {
-        assert_eq!(round_to_requests(10_000, 4096, 1 << 20), 8192);
-        assert_eq!(round_to_requests(1, 4096, 1 << 20), 4096);
-        assert_eq!(round_to_requests(1 << 30, 4096, 10_000), 8192);
-        assert_eq!(round_to_requests(1, 1 << 20, 10_000), 10_000);
     }
 }

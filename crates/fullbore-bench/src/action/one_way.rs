@@ -185,10 +185,13 @@ impl Precondition {
         }
     }
 
-    pub(super) fn expected_state(self, file: File, range: Range<u64>) -> ExpectedState {
-        let looked_at = self.cache.is_some() || self.direct;
-        let ranges = if looked_at { vec![(file, range)] } else { Vec::new() };
-        ExpectedState { ranges, cache: self.cache, device: self.device() }
+    /// Establishes the state of ranges; those whose cached pages matter prove it.
+    pub(super) fn prepare(self, mut ranges: Vec<(File, Range<u64>)>) -> Result<ExpectedState> {
+        ranges.iter().try_for_each(|(file, range)| self.establish(file, range))?;
+        if self.cache.is_none() && !self.direct {
+            ranges.clear();
+        }
+        Ok(ExpectedState { ranges, cache: self.cache, device: self.device() })
     }
 }
 

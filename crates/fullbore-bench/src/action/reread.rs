@@ -158,9 +158,7 @@ impl Workload for RereadWorkload {
     fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
         let test_files = context.test_files();
         self.iteration = iteration.number;
-        let (precondition, range) = (Precondition::of(&self.io, None, None), 0..test_files.len);
-        precondition.establish(&test_files.cold, &range)?;
-        Ok(precondition.expected_state(test_files.cold.clone(), range))
+        Precondition::of(&self.io, None, None).prepare(vec![(test_files.cold.clone(), 0..test_files.len)])
     }
 
     fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {

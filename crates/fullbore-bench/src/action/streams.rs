@@ -6,7 +6,7 @@ use fullbore::file::File;
 use fullbore::{Result, size};
 use serde::Deserialize;
 
-use super::concurrent::{FileRange, Transfers, prepare};
+use super::concurrent::{FileRange, Transfers, prepare, span};
 use super::one_way::{Direction, OneWayIo, Precondition};
 use super::requested_strategy::RequestedStrategy;
 use super::settings::{Settings, refuse, settings};
@@ -107,14 +107,14 @@ impl StreamsWorkload {
         };
         let in_flight = LEAST * request * (strategy.depth * strategy.workers) as u64;
         let span = span(iteration.span / streams, in_flight.max(self.ahead(context)), request, region);
-        let start = iteration.number % (region / span).max(1) * span;
+        let run = iteration.next_run(span, region);
         self.parts = (0..streams)
-            .map(|stream| match self.own.get(stream as usize) {
-                Some(file) => FileRange { file: file.clone(), range: start..start + span },
-                None => {
-                    let start = stream * region + start;
-                    FileRange { file: self.shared(context.test_files()).clone(), range: start..start + span }
-                }
+            .map(|stream| {
+                let (file, start) = match self.own.get(stream as usize) {
+                    Some(file) => (file, 0),
+                    None => (self.shared(context.test_files()), stream * region),
+                };
+                FileRange { file: file.clone(), range: start + run.start..start + run.end }
             })
             .collect();
     }
@@ -128,11 +128,6 @@ impl StreamsWorkload {
     fn transfers<'a>(&'a self, context: &'a RunContext<'_>) -> Transfers<'a> {
         Transfers::of(&self.io, self.spec.flush == Some(true), context.progress)
     }
-}
-
-/// Returns the length of a sample in a stream: the wanted bytes, but at least `least`, in whole requests within the region.
-fn span(wanted: u64, least: u64, request: u64, region: u64) -> u64 {
-    (wanted.max(least).min(region) / request * request).max(request.min(region))
 }
 
 impl Workload for StreamsWorkload {
@@ -217,6 +212,7 @@ mod tests {
         assert_eq!(span(7_000_000, least, 256 << 10, 40 << 20), 40 << 20, "within the region");
         assert_eq!(span(7_000_000, 0, 256 << 10, 128 << 20), 26 * (256 << 10));
         assert_eq!(span(1, 0, 256 << 10, 128 << 20), 256 << 10);
+        assert_eq!(span(1, 0, 256 << 10, 10_000), 10_000, "less than a request");
     }
 
     #[test]

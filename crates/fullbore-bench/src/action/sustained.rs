@@ -263,10 +263,8 @@ impl Workload for SustainedWorkload {
 
     fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
         self.number = iteration.number;
-        let precondition = Precondition::of(&self.io, None, None);
-        let (file, range) = (self.file(context).clone(), 0..context.test_files().len);
-        precondition.establish(&file, &range)?;
-        Ok(precondition.expected_state(file, range))
+        let whole = (self.file(context).clone(), 0..context.test_files().len);
+        Precondition::of(&self.io, None, None).prepare(vec![whole])
     }
 
     fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {

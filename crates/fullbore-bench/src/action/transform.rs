@@ -1,7 +1,5 @@
 //! Transforms a whole file by an operation into another file.
 
-use std::ops::Range;
-
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{Durability, File, Output, Placement};
 use fullbore::operation::{self, Kernel};
@@ -184,29 +182,16 @@ impl Workload for TransformWorkload {
 
     fn prepare(&mut self, _iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
         let (input, old, len) = self.files(context.test_files())?;
-        let whole: Range<u64> = 0..len;
         if self.memory.is_some() {
             // Pages are charged to the control group that read them; pages charged elsewhere would escape the limit.
             TestFiles::evict_from_cache(&old)?;
         }
-        let (cache, precondition) = (self.spec.cache, Precondition::reading(self.spec.cache));
-        {
-            let _inside = self.limit.as_ref().map(MemoryCgroup::enter).transpose()?;
-            precondition.establish(&input, &whole)?;
-        }
-        let ranges = if cache.is_some() { vec![(input, whole)] } else { Vec::new() };
-        Ok(ExpectedState { ranges, cache, device: precondition.device() })
+        let _inside = self.limit.as_ref().map(MemoryCgroup::enter).transpose()?;
+        Precondition::reading(self.spec.cache).prepare(vec![(input, 0..len)])
     }
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
         let stats = self.run_once(context)?;
         Ok(RunResult { depth: Some(stats.reads.depth()), ..RunResult::of_tool(&stats) })
-    }
-
-    fn clean_up(&mut self, context: &RunContext<'_>) -> Result<()> {
-        if self.spec.output == OutputTarget::New {
-            let _ = std::fs::remove_file(&context.test_files().fresh);
-        }
-        Ok(())
     }
 }

@@ -84,11 +84,10 @@ impl WholeFileWorkload {
         Ok(inputs)
     }
 
-    fn establish(&self, inputs: &[File], context: &RunContext<'_>) -> Result<()> {
+    fn establish(&self, inputs: &[File], context: &RunContext<'_>) -> Result<ExpectedState> {
         context.check_device(self.spec.cache == Some(CacheState::Cold))?;
-        inputs
-            .iter()
-            .try_for_each(|input| Precondition::reading(self.spec.cache).establish(input, &(0..input.len()?)))
+        let whole = |input: &File| Ok((input.clone(), 0..input.len()?));
+        Precondition::reading(self.spec.cache).prepare(inputs.iter().map(whole).collect::<Result<_>>()?)
     }
 
     fn output(input: &File, context: &RunContext<'_>) -> Result<Output> {
@@ -227,25 +226,12 @@ impl Workload for WholeFileWorkload {
     }
 
     fn prepare(&mut self, _iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
-        let inputs = self.inputs(context)?;
-        self.establish(&inputs, context)?;
-        let (cache, device) = (self.spec.cache, Precondition::reading(self.spec.cache).device());
-        let range = |input: File| input.len().map(|len| (input, 0..len));
-        let ranges =
-            if cache.is_some() { inputs.into_iter().map(range).collect::<Result<_>>()? } else { Vec::new() };
-        Ok(ExpectedState { ranges, cache, device })
+        self.establish(&self.inputs(context)?, context)
     }
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
         let stats = self.run_once(context)?;
         Ok(RunResult::of_tool(&stats))
-    }
-
-    fn clean_up(&mut self, context: &RunContext<'_>) -> Result<()> {
-        if self.operation == Operation::Copy {
-            let _ = std::fs::remove_file(&context.test_files().fresh);
-        }
-        Ok(())
     }
 }
 

@@ -37,6 +37,13 @@ impl RunContext<'_> {
         &self.file_sets[0]
     }
 
+    /// Ends the last run of a workload, and removes the new file that it may have made.
+    pub(crate) fn clean_up(&self, workload: &mut dyn Workload) -> Result<()> {
+        workload.clean_up(self)?;
+        self.file_sets.iter().for_each(TestFiles::remove_fresh);
+        Ok(())
+    }
+
     pub(super) fn check_device(&self, needed: bool) -> Result<()> {
         if needed && self.test_files().in_memory { Err(self.no_device()) } else { Ok(()) }
     }
@@ -66,6 +73,14 @@ pub(crate) struct Iteration {
     pub(crate) span: u64,
     /// Number of the sample in the run; each iteration uses a different part of the file.
     pub(crate) number: u64,
+}
+
+impl Iteration {
+    /// Returns the next run of `len` bytes within the first `room` bytes, so that no device cache holds it.
+    pub(super) fn next_run(self, len: u64, room: u64) -> Range<u64> {
+        let start = self.number % (room / len).max(1) * len;
+        start..start + len
+    }
 }
 
 pub(crate) trait Workload: fmt::Debug {
@@ -136,7 +151,7 @@ pub(crate) trait Workload: fmt::Debug {
         None
     }
 
-    /// Removes the files of the last run; not timed.
+    /// Ends the last run; not timed. [`RunContext::clean_up`] removes its new file.
     fn clean_up(&mut self, _context: &RunContext<'_>) -> Result<()> {
         Ok(())
     }

@@ -315,6 +315,14 @@ impl TestFiles {
         }
     }
 
+    /// Removes the new file of a sample, if it made one.
+    pub(crate) fn remove_fresh(&self) {
+        // On a block device, the path would be the device's own.
+        if self.has_files().is_ok() {
+            let _ = std::fs::remove_file(&self.fresh);
+        }
+    }
+
     /// Returns a file of `len` random bytes for a purpose, created on first use. The needs' `extra` includes its space.
     pub(crate) fn random_file(&self, purpose: &str, len: u64) -> Result<File> {
         let seed = self.seed.wrapping_add(self.temporaries.borrow().len() as u64 + 1);

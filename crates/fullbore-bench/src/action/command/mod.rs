@@ -257,15 +257,13 @@ impl Workload for CommandWorkload {
         if self.reads_both() {
             ranges.push((same, 0..test_files.transform_len));
         }
-        let precondition = Precondition::reading(Some(self.spec.cache));
-        ranges.iter().try_for_each(|(file, range)| precondition.establish(file, range))?;
-        Ok(ExpectedState { ranges, cache: precondition.cache, device: precondition.device() })
+        Precondition::reading(Some(self.spec.cache)).prepare(ranges)
     }
 
     fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {
         repeat_until(ramp.enough, || {
             self.run(context)?;
-            self.clean_up(context)
+            context.clean_up(self)
         })
     }
 
@@ -283,14 +281,9 @@ impl Workload for CommandWorkload {
     }
 
     fn clean_up(&mut self, context: &RunContext<'_>) -> Result<()> {
-        let test_files = context.test_files();
-        match self.spec.output {
-            Some(OutputTarget::New) => {
-                let _ = std::fs::remove_file(&test_files.fresh);
-            }
+        if self.spec.output == Some(OutputTarget::Existing) {
             // The next command must not wait for writes of this one.
-            Some(OutputTarget::Existing) => File::open_write(&test_files.output)?.sync_data()?,
-            None => {}
+            File::open_write(&context.test_files().output)?.sync_data()?;
         }
         Ok(())
     }

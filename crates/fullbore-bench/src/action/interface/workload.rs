@@ -117,11 +117,7 @@ impl InterfaceWorkload {
         let least = record * LEAST * self.depth() as u64;
         let span = (span.max(least) / record * record).clamp(record.min(len), len);
         let random = RecordOrder::Random { seed: iteration.number, count: span / record };
-        let run = || {
-            let places = (len / span).max(1);
-            let start = iteration.number % places * span;
-            start..start + span
-        };
+        let run = || iteration.next_run(span, len);
         let (range, order) = match order {
             RequestOrder::Random => (0..len, random),
             RequestOrder::RandomHalf => (0..len / 2, random),
@@ -173,13 +169,13 @@ impl Workload for InterfaceWorkload {
         // A trial open, to check that the interface works here.
         let config = self.config(context, self.validated.record as u64);
         let opened = config.pool().and_then(|mut pool| (self.entry.open)(&config, &mut pool));
-        self.clean_up(context)?;
+        context.clean_up(self)?;
         opened.map(drop)
     }
 
     fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
         let test_files = context.test_files();
-        self.clean_up(context)?;
+        context.clean_up(self)?;
         let (pass, range) = self.part(iteration, test_files.len);
         let config = self.config(context, range.end);
         let mut pool = config.pool()?;
@@ -188,18 +184,17 @@ impl Workload for InterfaceWorkload {
             self.ready = Some(PreparedRun { pass, config, pool, opened: None });
             return Ok(ExpectedState { device: precondition.device(), ..ExpectedState::default() });
         }
-        let file = self.existing_file(test_files).clone();
-        precondition.establish(&file, &range)?;
+        let state = precondition.prepare(vec![(self.existing_file(test_files).clone(), range)])?;
         let opened = Some((self.entry.open)(&config, &mut pool)?);
         self.ready = Some(PreparedRun { pass, config, pool, opened });
-        Ok(precondition.expected_state(file, range))
+        Ok(state)
     }
 
     fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {
         repeat_until(ramp.enough, || {
             self.run(context)?;
             if let (true, Some(ready)) = (self.is_new(), &mut self.ready) {
-                remove(context);
+                context.test_files().remove_fresh();
                 ready.pool = ready.config.pool()?;
             }
             Ok(())
@@ -233,17 +228,10 @@ impl Workload for InterfaceWorkload {
         Ok(RunResult::timed(bytes, seconds, requests, (self.depth() == 1).then_some(1.0)))
     }
 
-    fn clean_up(&mut self, context: &RunContext<'_>) -> Result<()> {
+    fn clean_up(&mut self, _context: &RunContext<'_>) -> Result<()> {
         self.ready = None;
-        if self.is_new() {
-            remove(context);
-        }
         Ok(())
     }
-}
-
-fn remove(context: &RunContext<'_>) {
-    let _ = std::fs::remove_file(&context.test_files().fresh);
 }
 
 #[cfg(test)]
@@ -356,7 +344,7 @@ mod tests {
                         "{settings}"
                     );
                 }
-                trial.clean_up(&context).unwrap();
+                context.clean_up(&mut trial).unwrap();
                 assert_eq!(fs_len(&file_sets[0].written), before, "{settings}");
                 assert!(!file_sets[0].fresh.exists(), "{settings}");
             }

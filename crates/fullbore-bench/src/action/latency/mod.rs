@@ -258,12 +258,11 @@ impl Workload for LatencyWorkload {
 
     fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
         let file = self.file(context.test_files()).clone();
-        let range = 0..file.stamp()?.len;
-        self.precondition().establish(&file, &range)?;
+        let len = file.stamp()?.len;
         let pace = self.load * self.io.strategy().request as f64;
         self.seconds = (iteration.span as f64 / pace).clamp(SPAN.0, SPAN.1);
         self.iteration = iteration;
-        Ok(self.precondition().expected_state(file, range))
+        self.precondition().prepare(vec![(file, 0..len)])
     }
 
     fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {

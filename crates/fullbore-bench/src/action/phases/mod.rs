@@ -218,13 +218,13 @@ impl Workload for PhasesWorkload {
         self.requests = (iteration.span / request).clamp(least, MOST.max(least)).min(blocks).max(1);
         // The next run of the file, so that no device cache holds it.
         self.first = iteration.number.wrapping_mul(self.requests) % blocks;
-        let (precondition, range) = (Precondition::of(&self.io, None, None), 0..test_files.len);
-        precondition.establish(&test_files.cold, &range)?;
+        let precondition = Precondition::of(&self.io, None, None);
+        let state = precondition.prepare(vec![(test_files.cold.clone(), 0..test_files.len)])?;
         self.trace = match &self.sectors {
             Ok(_) => Trace::of(&self.devices).ok(),
             Err(_) => None,
         };
-        Ok(precondition.expected_state(test_files.cold.clone(), range))
+        Ok(state)
     }
 
     fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {
