@@ -1,4 +1,4 @@
-//! The context of the benchmarks of whole commands, fullbore's and those of its peers.
+//! The context of the benchmark of whole commands, fullbore's and those of its peers.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -31,9 +31,8 @@ pub(crate) struct Bench {
 pub(crate) type Case = super::Case<'static, fn(&mut Bench) -> Attempt<()>>;
 
 impl Bench {
-    /// The context of the benchmark `program`: fullbore's `tools` beside `peers`; `data` describes what they read.
+    /// The context: fullbore's `tools` beside `peers`; `data` describes what they read.
     pub(crate) fn make(
-        program: &str,
         mut options: CommandOptions,
         text: TextOptions,
         (tools, peers): (&[&'static str], &[&str]),
@@ -47,7 +46,7 @@ impl Bench {
         let seed = common.seed;
         let heading = format!("against its peers, {} rounds, seed {seed}", common.rounds);
         let binary = find_binary(options.binary.as_deref())?;
-        let set = DataSet::make(program, &options, &text, &binary)?;
+        let set = DataSet::make(&options, &text, &binary)?;
         let mut context =
             vec![format!("{} {heading}", version(&binary)), format!("{data}; saved profiles are ignored")];
         for name in peers {

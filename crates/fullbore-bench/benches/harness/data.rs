@@ -50,16 +50,11 @@ pub(crate) struct DataSet {
 }
 
 impl DataSet {
-    /// A directory for the data of `program`, without data. `binary` makes the random bytes.
-    pub(crate) fn make(
-        program: &str,
-        options: &CommandOptions,
-        text: &TextOptions,
-        binary: &Path,
-    ) -> Attempt<Self> {
+    /// A directory for the data, without data. `binary` makes the random bytes.
+    pub(crate) fn make(options: &CommandOptions, text: &TextOptions, binary: &Path) -> Attempt<Self> {
         let needed = options.size.saturating_mul(6);
         let advice = "use a smaller --size or another --dir";
-        let directory = create(&options.common.dir, program, needed, advice)?;
+        let directory = create(&options.common.dir, "tools", needed, advice)?;
         fs::create_dir(directory.path().join("answers"))?;
         Ok(Self {
             directory,

@@ -1,4 +1,5 @@
-//! Compares the tools (`wc`, `grep`, `cmp`, `copy`, `sum`, `dedupe`) with their peers, and reports which bounds are kept.
+//! Compares the tools (`wc`, `grep`, `cmp`, `copy`, `sum`, `dedupe`, `transform`) and the meter with their peers, and reports
+//! which bounds are kept.
 //!
 //! `cargo bench -p fullbore-bench --bench tools` builds the release binary itself, makes its data and runs every case:
 //! whole commands, once unmeasured and then in rounds, in random order within each round. A figure is the median of the
@@ -19,12 +20,13 @@ use harness::{Attempt, finding, race, states, tree};
 
 const TOOLS: &[&str] = &["wc", "grep", "cmp", "copy", "sum", "dedupe", "transform"];
 
-const PEERS: &[&str] = &["wc", "cat", "rg", "grep", "cmp", "cp", "b3sum", "sha256sum", "fclones"];
+const PEERS: &[&str] =
+    &["wc", "cat", "rg", "grep", "cmp", "cp", "dd", "b3sum", "sha256sum", "fclones", "fio"];
 
 const NOTES: &str = "Reflinks are measured in DIR or in a directory of FULLBORE_TEST_DIRS that supports them; scripts/file-systems makes \
      some.\n\n";
 
-/// Compares fullbore's tools with wc, cat, rg, cmp, cp, b3sum, sha256sum, fclones, and with their own strategies.
+/// Compares fullbore's tools with wc, cat, rg, cmp, cp, dd, b3sum, sha256sum, fclones, and with their own strategies, and the meter with fio.
 #[derive(Parser)]
 #[command(bin_name = "cargo bench -p fullbore-bench --bench tools --", args_override_self = true)]
 #[command(after_help = [NOTES, EXIT_STATUS].concat())]
@@ -51,7 +53,7 @@ fn main() -> ExitCode {
         };
         let size = fullbore::size::human(commands.size);
         let data = format!("text: {source}, {size}; {} files in the largest tree", text.files);
-        Bench::make("tools", commands, text, (TOOLS, PEERS), &data)
+        Bench::make(commands, text, (TOOLS, PEERS), &data)
     };
     harness::run("tools", &common, &cases::all(), make, |bench| &mut bench.findings)
 }

@@ -1,15 +1,15 @@
 //! A cached file transformed or read, against `dd` and `cp`.
 
-use super::harness::commands::{Bench, Case};
-use super::harness::data::Data;
-use super::harness::finding::Bound;
-use super::harness::race::{Figure, Race};
-use super::harness::{Attempt, states};
+use crate::finding::Bound;
+use crate::harness::commands::Case;
+use crate::harness::data::Data;
+use crate::race::{Figure, Race};
+use crate::{Attempt, Bench, states};
 
 pub(super) const CASES: &[Case] = &[
-    ("overwrite", "transform over an existing file against dd", overwrite),
-    ("new-file", "transform to a new file against cp", new_file),
-    ("reading", "reading a cached file against dd at its best", reading),
+    ("cached-overwrite", "transform over an existing file against dd", overwrite),
+    ("cached-new", "transform to a new file against cp", new_file),
+    ("cached-reading", "reading a cached file against dd at its best", reading),
 ];
 
 fn overwrite(bench: &mut Bench) -> Attempt<()> {

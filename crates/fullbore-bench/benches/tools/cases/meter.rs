@@ -6,10 +6,10 @@ use fullbore::pattern::Progress;
 use fullbore_bench::document::{Cell, Sample};
 use fullbore_bench::{Options, run};
 
-use super::harness::Attempt;
-use super::harness::commands::{Bench, Case};
-use super::harness::finding::{Bound, Finding, time};
-use super::harness::rounds::Series;
+use crate::finding::{Bound, Finding, time};
+use crate::harness::commands::Case;
+use crate::harness::rounds::Series;
+use crate::{Attempt, Bench};
 
 pub(super) const CASES: &[Case] = &[("meter", "the meter's loop against fio", compare)];
 

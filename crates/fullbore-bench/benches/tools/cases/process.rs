@@ -1,15 +1,15 @@
 //! Properties of a process: the duration of a run with nothing to do, and peak memory by strategy.
 
-use super::harness::command::CommandLine;
-use super::harness::commands::{Bench, Case};
-use super::harness::data::Data;
-use super::harness::finding::Bound;
-use super::harness::race::Race;
-use super::harness::{Attempt, states};
+use crate::finding::Bound;
+use crate::harness::command::CommandLine;
+use crate::harness::commands::Case;
+use crate::harness::data::Data;
+use crate::race::Race;
+use crate::{Attempt, Bench, states};
 
 pub(super) const CASES: &[Case] = &[
-    ("start-up", "duration of a run with nothing to do", start_up),
-    ("memory", "peak memory of a run", memory),
+    ("process-start", "duration of a run with nothing to do", start_up),
+    ("process-memory", "peak memory of a run by strategy", memory),
 ];
 
 /// Bound of the duration in milliseconds.
