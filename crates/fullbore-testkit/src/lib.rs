@@ -4,6 +4,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 pub mod ground;
+pub mod mounts;
 
 /// Error numbers of the system that tests expect.
 pub mod numbers {

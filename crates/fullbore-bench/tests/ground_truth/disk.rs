@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use fullbore_testkit::mounts::{LoopDevice, command};
+
 /// A mounted loop disk. Unmounting releases the device, and the device the space of its image.
 pub(crate) struct Disk {
     pub(crate) place: PathBuf,
@@ -43,16 +45,6 @@ impl Drop for CleanupProcess {
     }
 }
 
-/// A loop device that is released unless it gets mounted.
-struct LoopDevice(String);
-
-impl Drop for LoopDevice {
-    fn drop(&mut self) {
-        // For a mounted device this takes effect at the unmount.
-        let _ = command("losetup", &["-d", &self.0]);
-    }
-}
-
 /// A disk's image and its file system.
 pub(crate) struct DiskImage<'a> {
     /// Its length in bytes; the image is sparse.
@@ -66,18 +58,6 @@ pub(crate) struct DiskImage<'a> {
 
 /// ext4 without deferred initialisation, which would write later.
 pub(crate) const EXT4: &[&str] = &["mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0"];
-
-pub(crate) fn command(program: &str, arguments: &[&str]) -> Result<String, String> {
-    let output = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| format!("{program}: {error}"))?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
-    }
-    Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr).trim()))
-}
 
 impl Disk {
     /// Makes `name.img` in `within` and mounts it at `at`, which is created.
@@ -93,18 +73,18 @@ impl Disk {
 
     /// Makes a file system on an existing image and mounts it at `at`, which is created.
     pub(crate) fn of(image: &Path, at: PathBuf, made: &DiskImage<'_>) -> Result<Self, String> {
-        let (path, place) = (image.to_string_lossy(), at.to_string_lossy().into_owned());
+        let place = at.to_string_lossy().into_owned();
         fs::create_dir(&at).map_err(|error| format!("{place}: {error}"))?;
         let past = if made.past_cache { "--direct-io=on" } else { "--direct-io=off" };
-        let attached = command("losetup", &["-f", "--show", past, &path]).map(LoopDevice)?;
-        let device = attached.0.as_str();
+        let attached = LoopDevice::new(image, past)?;
+        let device = &*attached.path().to_string_lossy();
         let name = device.trim_start_matches("/dev/");
         let number = fs::read_to_string(format!("/sys/block/{name}/dev"))
             .map_err(|error| format!("{name}: {error}"))?;
-        command(made.mkfs[0], &[&made.mkfs[1..], &[device]].concat())?;
+        command(made.mkfs[0], made.mkfs[1..].iter().chain([&device]))?;
         let options = if made.options.is_empty() { "defaults" } else { made.options };
         let heir = CleanupProcess::of("umount --lazy \"$1\"; rmdir \"$1\"", &[&place])?;
-        command("mount", &["-o", options, device, &place])?;
+        command("mount", ["-o", options, device, &place])?;
         Ok(Self { place: at, number: number.trim().to_owned(), _heir: heir })
     }
 
@@ -118,8 +98,8 @@ impl Drop for Disk {
     fn drop(&mut self) {
         let place = self.place.to_string_lossy();
         // Busy for a moment while the programs that ran there are cleaned up.
-        if !eventually(|| command("umount", &[&place]).is_ok()) {
-            let _ = command("umount", &["--lazy", &place]);
+        if !eventually(|| command("umount", [&*place]).is_ok()) {
+            let _ = command("umount", ["--lazy", &place]);
         }
         let _ = fs::remove_dir(&self.place);
     }

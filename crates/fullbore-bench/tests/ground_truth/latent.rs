@@ -17,7 +17,9 @@ use fuser::{
     LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyEntry, ReplyWrite, Request, WriteFlags,
 };
 
-use super::disk::{CleanupProcess, Disk, DiskImage, EXT4, command, eventually};
+use fullbore_testkit::mounts::command;
+
+use super::disk::{CleanupProcess, Disk, DiskImage, EXT4, eventually};
 use super::lab::{Laboratory, Meter};
 use super::timing::{Timing, timing};
 
@@ -228,9 +230,9 @@ impl MountedImage {
 impl Drop for MountedImage {
     fn drop(&mut self) {
         let place = self.place.to_string_lossy();
-        if !eventually(|| command("umount", &[&place]).is_ok()) {
+        if !eventually(|| command("umount", [&*place]).is_ok()) {
             let _ = self.child.kill();
-            let _ = command("umount", &["--lazy", &place]);
+            let _ = command("umount", ["--lazy", &place]);
         }
         let _ = self.child.wait();
         let _ = std::fs::remove_dir(&self.place);

@@ -183,7 +183,7 @@ fn blocks_are_shared_if_the_file_system_supports_it() {
     let dir = TestDir::new();
     dir.file("source", bytes(100, 1));
     let make = "mkfs.xfs -q -m reflink=1";
-    let disk = Mount::of_image(make, &dir.at("image"), 400 << 20, &dir.at("disk"));
+    let disk = mount_image(make, &dir.at("image"), 400 << 20, &dir.at("disk"));
     if let Some(_disk) = or_skip("sharing blocks", disk) {
         for (name, len) in [("large", 40_000_001), ("small", 5000), ("empty", 0)] {
             let path = dir.file(&format!("disk/{name}"), bytes(len, 7));

@@ -2,30 +2,10 @@
 
 use crate::bench::{TWO_CELLS, measure_until};
 use crate::support::*;
+use fullbore_testkit::mounts::LoopDevice;
 
-/// A loop device on a file until it is dropped.
-struct Loop(PathBuf);
-
-impl Loop {
-    fn new(file: &std::path::Path) -> Result<Self, String> {
-        root()?;
-        installed("losetup")?;
-        let made = Command::new("losetup")
-            .args(["--find", "--show"])
-            .arg(file)
-            .output()
-            .map_err(|error| error.to_string())?;
-        match made.status.success() {
-            true => Ok(Self(String::from_utf8_lossy(&made.stdout).trim().into())),
-            false => Err(String::from_utf8_lossy(&made.stderr).trim().to_owned()),
-        }
-    }
-}
-
-impl Drop for Loop {
-    fn drop(&mut self) {
-        let _ = Command::new("losetup").arg("-d").arg(&self.0).status();
-    }
+fn block_device(image: &Path) -> Result<LoopDevice, String> {
+    LoopDevice::new(image, "--direct-io=off")
 }
 
 #[test]
@@ -33,8 +13,8 @@ fn a_block_device_is_read_whole_and_written_only_on_demand() {
     const LENGTH: usize = 4 << 20;
     let dir = TestDir::new();
     let data = bytes(LENGTH, 1);
-    let Some(disk) = or_skip("a block device", Loop::new(&dir.file("image", &data))) else { return };
-    let device = disk.0.as_path();
+    let Some(disk) = or_skip("a block device", block_device(&dir.file("image", &data))) else { return };
+    let device = disk.path();
     for strategy in ["auto", "cci", "cci-mm", "cci-ex", "cci-stdio", "method=direct", "method=aio"] {
         let options = ["--strategy", strategy];
         run(&mut transform("upper", device, &dir.at("out"), &options)).succeeds();
@@ -65,8 +45,8 @@ fn block_device_needs_serial_and_no_data() {
     let dir = TestDir::new();
     let image = dir.file("image", "");
     fs::File::options().write(true).open(&image).unwrap().set_len(64 << 20).unwrap();
-    let Some(device) = or_skip("a block device", Loop::new(&image)) else { return };
-    let name = device.0.display().to_string();
+    let Some(device) = or_skip("a block device", block_device(&image)) else { return };
+    let name = device.path().display().to_string();
     let serial = image.canonicalize().unwrap().display().to_string();
     let measure = |serial: &str, seconds: u32| {
         format!(

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use crate::support::*;
+pub(crate) use fullbore_testkit::mounts::Mount;
 
 /// A user without rights and files.
 pub(crate) const NOBODY: u32 = 65534;
@@ -47,46 +48,16 @@ pub(crate) fn root() -> Result<(), String> {
     rustix::process::geteuid().is_root().then_some(()).ok_or_else(|| "needs root".to_owned())
 }
 
-/// A mount until it is dropped.
-pub(crate) struct Mount(PathBuf);
-
-impl Mount {
-    /// Mounts with the arguments of `mount(8)`; returns the reason if that fails.
-    pub(crate) fn new(words: &[&str], place: &Path) -> Result<Self, String> {
-        root()?;
-        fs::create_dir_all(place).unwrap();
-        let said =
-            Command::new("mount").args(words).arg(place).output().map_err(|error| error.to_string())?;
-        if !said.status.success() {
-            return Err(String::from_utf8_lossy(&said.stderr).trim().to_owned());
-        }
-        Ok(Self(place.to_owned()))
-    }
-
-    /// Mounts a file system in memory, with options.
-    pub(crate) fn in_memory(options: &str, place: &Path) -> Result<Self, String> {
-        Self::new(&["-t", "tmpfs", "-o", options, "tmpfs"], place)
-    }
-
-    /// Mounts a file system of `len` bytes that a program makes in `image`.
-    pub(crate) fn of_image(make: &str, image: &Path, len: u64, place: &Path) -> Result<Self, String> {
-        let (program, options) = make.split_once(' ').unwrap();
-        installed(program)?;
-        fs::File::create(image).unwrap().set_len(len).unwrap();
-        let mut make = Command::new(program);
-        make.args(options.split(' ')).arg(image).env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin");
-        run(&mut make).succeeds();
-        Self::new(&["-o", "loop", image.to_str().unwrap()], place)
-    }
-}
-
-impl Drop for Mount {
-    fn drop(&mut self) {
-        let done = Command::new("umount").arg(&self.0).status();
-        if !done.is_ok_and(|status| status.success()) {
-            let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-        }
-    }
+/// Mounts a file system of `len` bytes that a program makes in `image`.
+pub(crate) fn mount_image(make: &str, image: &Path, len: u64, place: &Path) -> Result<Mount, String> {
+    root()?;
+    let (program, options) = make.split_once(' ').unwrap();
+    installed(program)?;
+    fs::File::create(image).unwrap().set_len(len).unwrap();
+    let mut make = Command::new(program);
+    make.args(options.split(' ')).arg(image).env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin");
+    run(&mut make).succeeds();
+    Mount::new(&["-o", "loop", image.to_str().unwrap()], place)
 }
 
 /// Returns a command that another program starts.

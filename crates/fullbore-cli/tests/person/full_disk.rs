@@ -6,7 +6,7 @@ use crate::support::*;
 fn full_disk_is_reported_and_loses_nothing() {
     let dir = TestDir::new();
     let make = "mkfs.ext4 -q -F -O ^has_journal";
-    let small = Mount::of_image(make, &dir.at("image"), 16 << 20, &dir.at("disk"));
+    let small = mount_image(make, &dir.at("image"), 16 << 20, &dir.at("disk"));
     let Some(_disk) = or_skip("a full disk", small) else { return };
     let disk = dir.at("disk");
     let old = bytes(3 << 20, 1);
@@ -63,7 +63,7 @@ fn bypassing_strategy_fails_on_a_device_that_refuses_writes() {
     let what = "a device that refuses writes";
     let Some(_memory) = or_skip(what, Mount::in_memory("size=24m", &dir.at("memory"))) else { return };
     let make = "mkfs.ext4 -q -F -E nodiscard -O ^has_journal";
-    let disk = Mount::of_image(make, &dir.at("memory/image"), 192 << 20, &dir.at("disk"));
+    let disk = mount_image(make, &dir.at("memory/image"), 192 << 20, &dir.at("disk"));
     let Some(_disk) = or_skip(what, disk) else { return };
     let input = dir.file("in", bytes(64 << 20, 7));
     let output = dir.at("disk/out");

@@ -3,10 +3,6 @@
 
 use std::fs;
 use std::io::{IoSlice, IoSliceMut, Seek, SeekFrom};
-#[cfg(target_os = "linux")]
-use std::path::{Path, PathBuf};
-#[cfg(target_os = "linux")]
-use std::process::Command;
 
 use fullbore_io::fault::{CrashState, Event, Fault, Plan};
 #[cfg(target_os = "linux")]
@@ -15,6 +11,8 @@ use fullbore_io::file::{CachePolicy, Durability, File, Output};
 
 use crate::{POLICIES, filled};
 use fullbore_testkit::ground::{bytes, everywhere, read_at};
+#[cfg(target_os = "linux")]
+use fullbore_testkit::mounts::LoopDevice;
 
 /// rustfs#4221: files were renamed into place but their directory was never synced, so a power failure could revert the
 /// name after success was reported.
@@ -140,42 +138,6 @@ fn dotnet_124722_flush_to_disk_changes_neither_length_nor_bytes() {
     });
 }
 
-/// A loop device, detached on drop.
-#[cfg(target_os = "linux")]
-pub(crate) struct Loop {
-    pub(crate) device: PathBuf,
-}
-
-#[cfg(target_os = "linux")]
-impl Loop {
-    /// Creates a device of 4 MiB with sectors of this many bytes, or returns the reason for the failure.
-    pub(crate) fn new(directory: &Path, sector: usize) -> Result<Self, String> {
-        let image = directory.join("image");
-        fs::write(&image, vec![0; 4 << 20]).unwrap();
-        let made = Command::new("losetup")
-            .args(["--find", "--show", "--sector-size", &sector.to_string()])
-            .arg(&image)
-            .env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin")
-            .output()
-            .map_err(|error| format!("losetup: {error}"))?;
-        if !made.status.success() {
-            return Err(String::from_utf8_lossy(&made.stderr).into_owned());
-        }
-        Ok(Self { device: PathBuf::from(String::from_utf8_lossy(&made.stdout).trim()) })
-    }
-}
-
-#[cfg(target_os = "linux")]
-impl Drop for Loop {
-    fn drop(&mut self) {
-        let _ = Command::new("losetup")
-            .arg("-d")
-            .arg(&self.device)
-            .env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin")
-            .status();
-    }
-}
-
 /// AgentENV#274: the alignment was assumed to be 512 bytes, so that every transfer failed on devices with larger sectors.
 /// compio#932: direct I/O left alignment and edges to the callers.
 // Only Linux has loop devices.
@@ -183,12 +145,14 @@ impl Drop for Loop {
 #[test]
 fn agentenv_274_alignment_is_the_devices_own() {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let image = directory.path().join("image");
     for sector in [512, 4096] {
-        let made = match Loop::new(directory.path(), sector) {
+        fs::write(&image, vec![0; 4 << 20]).unwrap();
+        let made = match LoopDevice::new(&image, &format!("--sector-size={sector}")) {
             Ok(made) => made,
             Err(reason) => return println!("skipped: needs root and loop devices: {reason}"),
         };
-        let (file, support) = File::open_write(&made.device).unwrap().with_cache(CachePolicy::Direct);
+        let (file, support) = File::open_write(made.path()).unwrap().with_cache(CachePolicy::Direct);
         assert_eq!(support, Support::Native, "{sector}");
         assert_eq!(file.direct_alignment(), sector);
         let mut model = vec![0; 100_000];
@@ -204,6 +168,6 @@ fn agentenv_274_alignment_is_the_devices_own() {
         }
         assert_eq!(file.cache_policy(), (CachePolicy::Direct, Support::Native), "no fallback");
         file.sync_data().unwrap();
-        assert!(read_at(&directory.path().join("image"), 0, model.len()) == model, "{sector}");
+        assert!(read_at(&image, 0, model.len()) == model, "{sector}");
     }
 }

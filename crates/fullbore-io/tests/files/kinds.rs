@@ -10,11 +10,11 @@ use fullbore_io::error::ErrorKind;
 use fullbore_io::file::Hint;
 use fullbore_io::file::{Access, CachePolicy, Durability, File, FileKind, Mode, OpenOptions, Support};
 
-#[cfg(target_os = "linux")]
-use crate::complaints::Loop;
 #[cfg(unix)]
 use fullbore_testkit::ground::bytes;
 use fullbore_testkit::ground::everywhere;
+#[cfg(target_os = "linux")]
+use fullbore_testkit::mounts::LoopDevice;
 
 /// Returns the support of the one option set.
 fn support(options: &OpenOptions, path: &Path) -> Support {
@@ -161,11 +161,13 @@ fn character_devices_are_read_and_written_with_correct_reports() {
 #[test]
 fn a_block_device_has_a_length_offsets_and_a_fixed_end() {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let made = match Loop::new(directory.path(), 512) {
+    let image = directory.path().join("image");
+    fs::write(&image, vec![0; 4 << 20]).unwrap();
+    let made = match LoopDevice::new(&image, "--sector-size=512") {
         Ok(made) => made,
         Err(reason) => return println!("skipped: needs root and loop devices: {reason}"),
     };
-    let file = writing().open(&made.device).unwrap();
+    let file = writing().open(made.path()).unwrap();
     assert_eq!((file.kind(), file.seekable()), (FileKind::BlockDevice, true));
     assert_eq!((file.len().unwrap(), file.seekable_len().unwrap()), (4 << 20, Some(4 << 20)));
     let data = bytes(70_000, 5);
@@ -179,18 +181,18 @@ fn a_block_device_has_a_length_offsets_and_a_fixed_end() {
 
     // The report on appending matches the behaviour.
     let appending = OpenOptions::new().mode(Mode::Append).access(Access::ReadWrite).to_owned();
-    refused(&support(&appending, &made.device), "writes go to their offsets");
-    appending.open(&made.device).unwrap().write_all_at(b"here", 4096).unwrap();
+    refused(&support(&appending, made.path()), "writes go to their offsets");
+    appending.open(made.path()).unwrap().write_all_at(b"here", 4096).unwrap();
     let mut four = [0; 4];
     file.read_exact_at(&mut four, 4096).unwrap();
     assert_eq!(&four, b"here");
-    assert_eq!(support(writing().write_through(Durability::Data), &made.device), Support::Native);
+    assert_eq!(support(writing().write_through(Durability::Data), made.path()), Support::Native);
     refused(
-        &support(writing().mode(Mode::CreateOrTruncate).reserve(4096), &made.device),
+        &support(writing().mode(Mode::CreateOrTruncate).reserve(4096), made.path()),
         "always fully allocated",
     );
     // The device's node is in memory (devtmpfs), its bytes are not.
-    assert_eq!(support(OpenOptions::new().hint(Hint::Random), &made.device), Support::Native);
+    assert_eq!(support(OpenOptions::new().hint(Hint::Random), made.path()), Support::Native);
     file.sync_all().unwrap();
 }
 

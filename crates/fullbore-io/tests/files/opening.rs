@@ -7,10 +7,10 @@ use fullbore_io::error::ErrorKind;
 use fullbore_io::file::{CachePolicy, Durability, File, Hint, Mode, OpenOptions, Share, Support};
 use fullbore_io::sys::{OpenFlags, stat};
 use fullbore_testkit::ground::{bytes, everywhere, symlink};
+#[cfg(target_os = "linux")]
+use fullbore_testkit::mounts::Mount;
 
 use crate::filled;
-#[cfg(target_os = "linux")]
-use std::process::Command;
 
 #[test]
 fn share_none_excludes_all_others_and_truncation_follows_the_lock() {
@@ -130,41 +130,16 @@ fn reserve_with_create_or_truncate_empties_a_file_and_reserves_the_space() {
     });
 }
 
-/// A file system of 1 MiB, unmounted on drop.
-#[cfg(target_os = "linux")]
-struct Small(tempfile::TempDir);
-
-#[cfg(target_os = "linux")]
-impl Small {
-    fn new() -> Option<Self> {
-        let directory = tempfile::tempdir().unwrap();
-        let mount = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=1m", "fullbore-test"])
-            .arg(directory.path())
-            .output();
-        match mount {
-            Ok(output) if output.status.success() => Some(Self(directory)),
-            other => {
-                println!("skipped: mount failed: {other:?}");
-                None
-            }
-        }
-    }
-}
-
-#[cfg(target_os = "linux")]
-impl Drop for Small {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(self.0.path()).status();
-    }
-}
-
 // Only Linux mounts a file system of this size.
 #[cfg(target_os = "linux")]
 #[test]
 fn reserve_without_space_leaves_an_existing_file_unchanged() {
-    let Some(small) = Small::new() else { return };
-    let (old, new) = (small.0.path().join("old"), small.0.path().join("new"));
+    let small = tempfile::tempdir().unwrap();
+    let _mount = match Mount::in_memory("size=1m", small.path()) {
+        Ok(mount) => mount,
+        Err(reason) => return println!("skipped: needs root: {reason}"),
+    };
+    let (old, new) = (small.path().join("old"), small.path().join("new"));
     let content = bytes(300_000, 4);
     fs::write(&old, &content).unwrap();
     let create = |path, room| OpenOptions::new().mode(Mode::CreateOrTruncate).reserve(room).open(path);
