@@ -17,16 +17,18 @@ use exit::{Exit, failure_code, program};
 use fullbore::sys;
 
 /// Opens placeholders for closed standard streams before the standard library opens `/dev/null` for them, which reads
-/// as empty and accepts writes. A placeholder, as in gnulib's `stdopen`, fails with "Bad file descriptor".
+/// as empty and accepts writes, also by the paths `/dev/stdin` and `/dev/stdout`.
 #[cfg(unix)]
 #[ctor::ctor(unsafe)]
 fn keep_closed_streams_closed() {
-    use fullbore::sys::OpenFlags;
-    for (closed, flags) in
-        [(!sys::is_open(sys::stdin()), OpenFlags::WRITE), (!sys::is_open(sys::stdout()), OpenFlags::READ)]
-    {
+    use fullbore::buf::Direction;
+    for (open, direction) in [
+        (sys::is_open(sys::stdin()), Direction::Read),
+        (sys::is_open(sys::stdout()), Direction::Write),
+        (sys::is_open(sys::stderr()), Direction::Write),
+    ] {
         // The lowest free number is the stream's: it stays open.
-        if closed && let Ok(stream) = sys::open("/dev/null", flags, 0) {
+        if !open && let Ok(stream) = sys::open_as_closed(direction) {
             std::mem::forget(stream);
         }
     }

@@ -93,6 +93,39 @@ fn new_directories_inherit_the_set_group_id_bit() {
     }
 }
 
+/// A umask may deny the owner access to new directories.
+#[test]
+fn trees_are_copied_under_any_umask() {
+    let Some(other) = Unprivileged::new() else { return };
+    let dir = TestDir::open_to_all();
+    dir.directories(["tree/inner"]);
+    dir.files(["tree/file", "tree/inner/file"], "bytes");
+    let peer = has("cp");
+    for umask in ["0222", "0277", "0333", "0100", "0400", "0777"] {
+        for flags in ["-r", "-a"] {
+            dir.directories(["place"]);
+            dir.set_mode("place", 0o777);
+            let copied = |command: &mut Command, target: &str| {
+                let script = format!("umask {umask}; exec \"$@\"");
+                let mut shell = Command::new("bash");
+                shell.args(["-c", &script, "bash"]).arg(command.get_program()).args(command.get_args());
+                run(shell.env("XDG_CONFIG_HOME", NOWHERE).stdin(Stdio::null())).succeeds();
+                let mode = |name: &str| dir.mode(&format!("place/{target}{name}"));
+                ["", "/file", "/inner", "/inner/file"].map(mode)
+            };
+            let target = |name: &str| dir.at("place").join(name);
+            let ours = copied(other.command(["copy", flags]).arg(dir.at("tree")).arg(target("ours")), "ours");
+            if peer {
+                let cp = Path::new("cp");
+                let mut cp = if root().is_ok() { as_user(NOBODY, cp) } else { Command::new(cp) };
+                let theirs = copied(cp.arg(flags).arg(dir.at("tree")).arg(target("theirs")), "theirs");
+                assert_eq!(ours, theirs, "{umask} {flags}");
+            }
+            fs::remove_dir_all(dir.at("place")).unwrap();
+        }
+    }
+}
+
 #[test]
 fn a_new_file_has_the_mode_of_any_new_file() {
     let dir = TestDir::new();

@@ -110,6 +110,21 @@ fn no_file_replaces_a_closed_stream() {
         assert!(ended.code() > 0 && ended.stderr.contains("Bad file descriptor"), "{words}: {ended}");
     }
     assert!(!Path::new(&dir.at("e")).exists());
+    // By their paths, too: nothing is emptied, and no run succeeds.
+    for line in [
+        r#""$0" copy /dev/stdin c <&-"#,
+        r#""$0" copy /dev/fd/0 e <&-"#,
+        r#""$0" copy /dev/stderr c 2>&-"#,
+        r#""$0" copy a /dev/stdout >&-"#,
+        r#""$0" wc /dev/stdin <&-"#,
+        r#""$0" sum /dev/stdin <&-"#,
+        r#""$0" transform upper /dev/stdin c <&-"#,
+    ] {
+        let ended = dir.shell(line);
+        assert!(ended.code() > 0, "{line}: {ended}");
+        assert_eq!(dir.read("c"), b"x\ny\n", "{line}");
+        assert!(fs::symlink_metadata(dir.at("e")).is_err(), "{line}");
+    }
 }
 
 #[test]

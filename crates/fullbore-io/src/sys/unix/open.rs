@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 pub use rustix::path::Arg as PathArg;
 
+use crate::buf::Direction;
 #[cfg(not(target_os = "linux"))]
 use crate::sys::code::Code;
 use crate::sys::code::Result;
@@ -187,6 +188,21 @@ pub fn try_clone(file: impl AsFd) -> Result<Handle> {
 
 pub fn is_open(file: impl AsFd) -> bool {
     rustix::io::fcntl_getfd(file).is_ok()
+}
+
+/// Takes the lowest free number for a handle that behaves as a closed one: reads and writes fail with "Bad file descriptor", as in
+/// gnulib's `stdopen`, and its path (`/dev/stdin`, `/dev/fd/0`) cannot be opened. It is that of a symbolic link itself; without
+/// `/proc`, and on other systems, it is `/dev/null` opened for the other direction.
+pub fn open_as_closed(direction: Direction) -> Result<Handle> {
+    let other = match direction {
+        Direction::Read => OpenFlags::WRITE,
+        Direction::Write => OpenFlags::READ,
+    };
+    let null = || open("/dev/null", other, 0);
+    match cfg!(target_os = "linux") {
+        true => open("/proc/self/exe", OpenFlags::PATH | OpenFlags::NOFOLLOW, 0).or_else(|_| null()),
+        false => null(),
+    }
 }
 
 /// The path of an open file, through which it can be opened again or linked.

@@ -82,6 +82,10 @@ pub fn stdout() -> BorrowedHandle<'static> {
     rustix::stdio::stdout()
 }
 
+pub fn stderr() -> BorrowedHandle<'static> {
+    rustix::stdio::stderr()
+}
+
 pub fn terminal_columns(terminal: impl AsFd) -> Result<u16> {
     Ok(rustix::termios::tcgetwinsize(terminal)?.ws_col)
 }

@@ -12,7 +12,7 @@ use super::note::BegunDirectory;
 use super::options::{CopyEvent, CopyKind, Existing};
 use super::tree_copy::{TreeCopy, Worker};
 use fullbore_io::error::{Error, ErrorKind, Result};
-use fullbore_io::file::{Durability, HeldDir, Temporary, usual_mode};
+use fullbore_io::file::{Durability, HeldDir, Temporary, umask, usual_mode};
 use fullbore_io::sys::{
     self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags, OsStrExt, Status, is_separator,
 };
@@ -41,7 +41,7 @@ impl TreeCopy<'_> {
         let shown = path(target_name).as_os_str();
         // Symbolic links that others put there meanwhile are not followed.
         let open = |name: &OsStr| sys::open_at(&within, name, flags | OpenFlags::NOFOLLOW, 0);
-        let make = || sys::make_directory(&within, target_name, mode).and_then(|()| open(shown));
+        let make = || make_directory(&within, path(target_name), mode).and_then(|()| open(shown));
         let mut linked = false;
         // Without a note the next run would copy into a directory that this one begins.
         let noted = (self.options.resume && parent.outermost).then(|| trimmed(shown));
@@ -89,7 +89,7 @@ impl TreeCopy<'_> {
                     let inherits = above.permissions() & 0o2000 != 0;
                     let mode = if inherits && !sys::may_set_group_id(above.gid) { mode } else { 0o700 };
                     let made = Temporary::create(&parent.target, trimmed(shown), true, |directory, name| {
-                        sys::make_directory(directory, name, mode)
+                        make_directory(directory, Path::new(name), mode)
                     });
                     let (temporary, ()) =
                         made.map_err(|error| Error::io("create directory", entry.target_path(), error))?;
@@ -218,6 +218,17 @@ impl TreeCopy<'_> {
     }
 }
 
+/// Creates a directory that its owner can use, whatever the umask.
+fn make_directory(within: impl AsHandle + Copy, name: &Path, mode: u32) -> sys::Result<()> {
+    sys::make_directory(within, name, mode)?;
+    if umask() & 0o700 == 0 {
+        return Ok(());
+    }
+    // By its handle: another user may have replaced it by a link.
+    let made = sys::open_at(within, name, OpenFlags::PATH | OpenFlags::DIRECTORY | OpenFlags::NOFOLLOW, 0)?;
+    sys::change_mode_of(sys::handle_path(&made), mode & !umask() | 0o700)
+}
+
 /// True if a directory is another, or is below it.
 fn is_in(directory: &Handle, identity: (u64, u64)) -> bool {
     let flags = OpenFlags::PATH | OpenFlags::DIRECTORY;
@@ -320,7 +331,7 @@ impl TreeCopy<'_> {
             Ok(_) => false,
             Err(_) => {
                 let mode = attributes::creation_mode(&self.options.preserve, &stat) & 0o1777 | 0o700;
-                sys::make_directory(&within, name, mode)
+                make_directory(&within, Path::new(name), mode)
                     .map_err(|error| Error::io("make directory", &target_path, error.into()))?;
                 worker.stats.directories += 1;
                 if self.options.report_names {

@@ -11,7 +11,7 @@ use fullbore_io::error::ErrorKind;
 use fullbore_io::error::{Error, Result};
 use fullbore_io::file::{HeldDir, is_cleaning_up, open_regular, spare, unfinished};
 use fullbore_io::probe::processors;
-use fullbore_io::sys::{self, AtFlags, FileKind, Handle, OpenFlags, Status};
+use fullbore_io::sys::{self, AtFlags, Code, FileKind, Handle, OpenFlags, Status};
 
 use super::directory::{Directory, Entry, c_name, split};
 use super::failure::{Copied, CopyError};
@@ -248,6 +248,10 @@ impl TreeCopy<'_> {
     fn entry(&self, worker: &mut Worker, entry: &Entry<'_>, mut kind: FileKind) -> Copied<()> {
         if kind == FileKind::Other || entry.follow && kind == FileKind::Symlink {
             kind = entry.stat()?.kind();
+        }
+        if entry.follow && kind == FileKind::Symlink {
+            // The path of a handle of a link itself leads to the link, as that of a closed standard stream.
+            return Err(Error::io("stat", entry.source_path(), Code::LINK_LOOP.into()).into());
         }
         match (kind, self.options.kind) {
             (FileKind::Directory, _) if !self.options.recursive => {
