@@ -345,3 +345,22 @@ fn bytes_appended_during_a_transform_in_place_stay() {
     assert_eq!(error.kind(), ErrorKind::Changed);
     assert!(fs::read(&path).unwrap() == [text.as_slice(), b"appended"].concat());
 }
+
+/// A run that waits for a pipe's writer sees its cancellation.
+#[cfg(unix)]
+#[test]
+fn a_run_over_an_idle_pipe_can_be_cancelled() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    let progress = Arc::new(Progress::default());
+    let job = Job::new().progress(progress.clone());
+    let canceller = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        progress.cancel();
+        // The writer stays open until the run has ended.
+        writer
+    });
+    let input = fs::File::from(fullbore::sys::Handle::from(reader));
+    let error = job.fold(&op::count_lines(), input).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}");
+    drop(canceller.join().unwrap());
+}

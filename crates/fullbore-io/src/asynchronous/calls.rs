@@ -3,7 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -181,8 +181,9 @@ impl AsyncFile {
             Err(kept) => kept,
         };
         let path = path.as_ref().to_owned();
+        let open = waiting_beside(&driver, path, |path| File::open(path));
         let open = move || {
-            let file = File::open(path);
+            let file = open();
             drop(kept);
             file
         };
@@ -244,7 +245,23 @@ impl OpenOptions {
     /// As [`open`](Self::open) and [`Driver::shared`].
     pub async fn open_async(&self, path: impl AsRef<Path>) -> Result<AsyncFile> {
         let (options, path) = (self.clone(), path.as_ref().to_owned());
-        AsyncFile::open_with(&Driver::shared()?, move || options.open(path)).await
+        let driver = Driver::shared()?;
+        AsyncFile::open_with(&driver, waiting_beside(&driver, path, move |path| options.open(path))).await
+    }
+}
+
+/// Opens `path` by `how`. The open of a named pipe waits for its other end, which must not keep a thread from the driver's other
+/// calls.
+fn waiting_beside(
+    driver: &Driver,
+    path: PathBuf,
+    how: impl FnOnce(&Path) -> Result<File> + Send + 'static,
+) -> impl FnOnce() -> Result<File> + Send + 'static {
+    let dispatch = driver.dispatch().clone();
+    move || {
+        let is_pipe = sys::stat(&path).is_ok_and(|stat| stat.kind() == FileKind::Fifo);
+        let _beside = is_pipe.then(|| dispatch.wait_beside());
+        how(&path)
     }
 }
 

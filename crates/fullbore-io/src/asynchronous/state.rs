@@ -64,6 +64,8 @@ pub(super) struct Core {
     /// True if a thread waits for the files of parked operations.
     pub(super) watches: bool,
     pub(super) workers: usize,
+    /// Threads whose call waits for another process, beyond the limit of threads.
+    pub(super) waiting: usize,
     pub(super) idle: usize,
     pub(super) on_ring: usize,
     /// Operations on the ring that complete soon: transfers at offsets, not of pipes.
@@ -85,6 +87,7 @@ impl Core {
             to_park: Vec::new(),
             watches: false,
             workers: 0,
+            waiting: 0,
             idle: 0,
             on_ring: 0,
             prompt: 0,

@@ -38,7 +38,8 @@ impl AsyncFile {
         Transfer::new(self.clone(), Direction::Read, buffer, offset, false)
     }
 
-    /// Reads at `offset` until the buffer is full. An earlier end of the file is an error.
+    /// Reads at `offset` until the buffer is full. An earlier end of the file is an error. A `Vec<u8>` is full at its capacity, which
+    /// may exceed its length; a `Box<[u8]>` and a [`Buf`](crate::buf::Buf) have a definite length.
     ///
     /// ```
     /// use fullbore_io::asynchronous::AsyncFile;

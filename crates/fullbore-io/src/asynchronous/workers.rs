@@ -19,7 +19,7 @@ impl Dispatch {
             self.work.notify_one();
             return;
         }
-        if core.workers < self.threads {
+        if core.workers < self.threads + core.waiting {
             let this = self.clone();
             let thread = std::thread::Builder::new().name("fullbore-io".into());
             if thread.spawn(move || this.work()).is_ok() {
@@ -34,6 +34,17 @@ impl Dispatch {
         self.work.notify_one();
     }
 
+    /// Lets another thread take the place of this one, whose call waits for another process, until the result is dropped.
+    pub(super) fn wait_beside(self: &Arc<Self>) -> WaitingBeside {
+        let mut core = self.lock();
+        core.waiting += 1;
+        if !core.ready.is_empty() {
+            self.hire(&mut core);
+        }
+        self.unlock(core);
+        WaitingBeside(self.clone())
+    }
+
     /// Notes the result of an operation on a thread, and starts waiting ones.
     fn ended(self: &Arc<Self>, mut core: Locked<'_>, key: Key, outcome: IoResult) {
         core.finish(key, outcome);
@@ -46,7 +57,7 @@ impl Dispatch {
         let mut core = self.lock();
         loop {
             let Some((key, written)) = core.take() else {
-                if core.closing {
+                if core.closing || core.workers > self.threads + core.waiting {
                     core.workers -= 1;
                     return;
                 }
@@ -99,6 +110,17 @@ impl Dispatch {
                 self.work.notify_one();
             }
         }
+    }
+}
+
+/// A thread that does not count among the driver's.
+pub(super) struct WaitingBeside(Arc<Dispatch>);
+
+impl Drop for WaitingBeside {
+    fn drop(&mut self) {
+        let mut core = self.0.lock();
+        core.waiting -= 1;
+        self.0.unlock(core);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The system calls that move a file's bytes. Each function makes one call, which may move fewer bytes than requested and
-//! may be interrupted; the layers above loop. To exercise these loops, builds with debug assertions shorten transfers at
-//! random, as .NET halves small writes in its debug builds. The environment variable `FULLBORE_NO_CUTS`, set to anything
+//! may be interrupted; the layers above loop. To exercise these loops, builds with debug assertions and the feature `fault` shorten
+//! transfers at random, as .NET halves small writes in its debug builds. The environment variable `FULLBORE_NO_CUTS`, set to anything
 //! but empty or 0, turns this off, for example for measurements, which would count the shortened calls.
 
 use std::cell::Cell;
@@ -119,6 +119,9 @@ impl File {
     }
 }
 
+/// True in the builds of these crates' own tests.
+const CUTS: bool = cfg!(all(debug_assertions, feature = "fault"));
+
 static WHOLE: LazyLock<bool> = LazyLock::new(|| in_environment("FULLBORE_NO_CUTS"));
 
 /// True if a variable of the environment is set to anything but empty or 0.
@@ -129,7 +132,7 @@ pub(super) fn in_environment(name: &str) -> bool {
 /// Returns `len`, or in builds with debug assertions now and then fewer bytes, a multiple of `unit` (if `len` is greater).
 #[inline]
 pub(crate) fn cut(len: usize, unit: usize) -> usize {
-    if !cfg!(debug_assertions) || len <= unit || *WHOLE {
+    if !CUTS || len <= unit || *WHOLE {
         return len;
     }
     thread_local!(static STATE: Cell<u64> = const { Cell::new(0x9e37_79b9_7f4a_7c15) });
@@ -167,6 +170,6 @@ mod tests {
                 shorter += usize::from(cut < len);
             }
         }
-        assert_eq!(shorter > 0, cfg!(debug_assertions));
+        assert_eq!(shorter > 0, CUTS);
     }
 }

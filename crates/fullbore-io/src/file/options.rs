@@ -251,6 +251,9 @@ impl OpenOptions {
     /// If there is not enough space, opening fails: an existing file keeps its bytes, and a file that the call
     /// created is removed.
     ///
+    /// The blocks are freed by setting the length that the file has then, in two calls: bytes that another handle appends between
+    /// them are lost. Do not reserve space for a file to which others append.
+    ///
     /// ```
     /// use fullbore_io::error::ErrorKind;
     /// use fullbore_io::file::{Mode, OpenOptions};

@@ -1,6 +1,7 @@
 //! Opening and closing, on threads and at once.
 
 use super::*;
+use fullbore_io::file::{Access, Mode, OpenOptions};
 use fullbore_testkit::ground::{NULL, open_handles};
 
 /// tokio#7979: cancelled opens leak descriptors.
@@ -70,6 +71,30 @@ fn opening_a_pipe_does_not_block_the_executor() {
     let (count, bytes) = block_on(file.read_at(vec![0; 7], 0));
     assert_eq!(&bytes[..count.unwrap()], b"through");
     writer.join().unwrap();
+}
+
+/// The threads that wait in an open whose future was dropped are not those of the driver.
+#[cfg(unix)]
+#[test]
+fn abandoned_opens_of_a_pipe_delay_no_other_call() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("pipe");
+    fullbore_testkit::ground::fifo(&path);
+    for _ in 0..20 {
+        let mut open = Box::pin(AsyncFile::open(&path));
+        let _ = block_on(poll_once(open.as_mut()));
+        let mut options = OpenOptions::new();
+        options.mode(Mode::Open).access(Access::Read);
+        let mut open = Box::pin(options.open_async(&path));
+        let _ = block_on(poll_once(open.as_mut()));
+    }
+    std::thread::sleep(Duration::from_millis(50));
+    let other = dir.path().join("other");
+    let file = block_on(AsyncFile::create(&other)).unwrap();
+    block_on(file.write_all_at(b"bytes".to_vec(), 0)).0.unwrap();
+    assert_eq!(block_on(file.len()).unwrap(), 5);
+    // Ends the waiting threads.
+    drop(std::fs::File::options().read(true).write(true).open(&path).unwrap());
 }
 
 #[test]

@@ -1,19 +1,22 @@
 //! Reads a pipe or device sequentially, one worker at a time.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::adaptive::{Spent, Trials};
 use crate::strategy::{Contender, Selection, Strategy, text};
-use fullbore_io::buf::Buf;
+use fullbore_io::buf::{Buf, Direction};
 use fullbore_io::error::Result;
 use fullbore_io::file::{File, FileKind};
 use fullbore_io::lock::{Condvar, Mutex};
 use fullbore_io::probe::ProcessUsage;
-use fullbore_io::sys;
+use fullbore_io::sys::{self, AsHandle, Code};
 
 /// Capacity that any user may give a pipe (`/proc/sys/fs/pipe-max-size`), in bytes.
 const PIPE: usize = 1 << 20;
+
+/// Time after which a reader that waits for bytes checks if the run was cancelled.
+const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Bytes that are read before further workers start: shorter streams need none.
 const BEFORE: u64 = 2 * MEASURED;
@@ -104,6 +107,18 @@ impl StreamReader {
         }
     }
 
+    /// Waits until bytes can be read, or the read fails or ends; false once `go_on` returns false.
+    fn wait(&self, go_on: &dyn Fn() -> bool) -> bool {
+        while go_on() {
+            match sys::wait_any(&[(self.file.as_handle(), Direction::Read)], Some(PATIENCE)) {
+                Ok(ready) if ready == [false] => {}
+                Err(Code::INTERRUPTED) => {}
+                _ => return true,
+            }
+        }
+        false
+    }
+
     /// Ends the reading after `BEFORE` bytes: [`try_contenders`](Self::try_contenders) then continues it.
     pub(super) fn will_try(&self, contenders: Vec<Contender>) {
         self.state.lock().next = contenders;
@@ -143,13 +158,15 @@ impl StreamReader {
     }
 
     /// Reads the next block into `buf`: at most `request` bytes, or those available in multiples of `unit` bytes. Returns
-    /// its offset; `None` at the end. Waits while fewer workers are tried than the number of the `reader`.
+    /// its offset; `None` at the end, and once `go_on` returns false. Waits while fewer workers are tried than the number of
+    /// the `reader`.
     pub(super) fn next(
         &self,
         reader: usize,
         buf: &mut Buf,
         request: usize,
         unit: usize,
+        go_on: &dyn Fn() -> bool,
     ) -> Result<Option<u64>> {
         let mut state = self.state.lock();
         while !state.ended && state.trials.as_ref().is_some_and(|trials| reader >= trials.current().workers) {
@@ -167,6 +184,10 @@ impl StreamReader {
         let mut held = 0;
         while !state.ended && held < request && (self.patient || held == 0 || held % unit != 0) {
             let at = offset + held as u64;
+            if !self.wait(go_on) {
+                state.ended = true;
+                return Ok(None);
+            }
             match self.file.read_next(&mut buf.data_mut()[held..]).map_err(|error| error.at(at))? {
                 0 => state.ended = true,
                 count => held += count,

@@ -342,7 +342,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         let (unit, reader) = (self.transfer.work.split.unit(), stream.join());
         while go_on() {
             let mut buf = self.buffer()?;
-            let Some(offset) = stream.next(reader, &mut buf, self.request, unit)? else { break };
+            let Some(offset) = stream.next(reader, &mut buf, self.request, unit, go_on)? else { break };
             let len = buf.len();
             self.pass(offset, buf)?;
             self.report(len);
