@@ -44,6 +44,8 @@ mod cp_lines;
 #[cfg(unix)]
 mod dedupe_metadata;
 #[cfg(unix)]
+mod dedupe_names;
+#[cfg(unix)]
 mod facilities;
 #[cfg(unix)]
 mod grep;

@@ -223,7 +223,11 @@ impl Search<'_> {
             },
         )?;
         errors.iter().for_each(|error| self.eprint(error));
-        Ok(inodes(files))
+        let mut files = inodes(files);
+        for file in files.iter_mut().filter(|file| file.names.len() > 1) {
+            self.directories.remove_repeated(&mut file.names);
+        }
+        Ok(files)
     }
 
     /// Computes a key for each file of the groups with `key`, which also returns the number of bytes it read.

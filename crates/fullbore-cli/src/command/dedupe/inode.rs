@@ -1,7 +1,7 @@
 //! The directories of the found names, held open since they were walked; and inodes and their attributes: files that differ in
 //! more than their names must not be linked.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -28,6 +28,15 @@ impl Directories {
         if !self.0.contains_key(directory) {
             self.0.insert(directory.to_owned(), held);
         }
+    }
+
+    /// Removes the paths that lead to the same name in the same directory as an earlier path, as `a` does after `./a`.
+    pub(super) fn remove_repeated(&self, paths: &mut Vec<PathBuf>) {
+        let mut seen = HashSet::new();
+        paths.retain(|path| match self.of(path) {
+            Ok(entry) => seen.insert((entry.held.identity(), entry.name.to_owned())),
+            Err(_) => true,
+        });
     }
 
     pub(super) fn of<'a>(&'a self, path: &'a Path) -> Result<Entry<'a>> {
