@@ -1,10 +1,60 @@
-//! `dedupe` of names given by several paths.
+//! `dedupe` of files with several names, and of names given by several paths.
 
 use crate::support::*;
 
 /// Returns the inode numbers of files.
 fn inodes<const N: usize>(dir: &TestDir, names: [&str; N]) -> [u64; N] {
     names.map(|name| fs::metadata(dir.at(name)).unwrap().ino())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn reflinks_leave_files_with_several_names() {
+    let dir = TestDir::new();
+    let mount = Mount::of_image("mkfs.xfs -q", &dir.at("image"), 400 << 20, &dir.at("xfs"));
+    let Some(_mount) = or_skip("sharing blocks", mount) else { return };
+    dir.files(["xfs/1", "xfs/2", "xfs/3"], bytes(300_000, 1));
+    fs::hard_link(dir.at("xfs/2"), dir.at("xfs/2h")).unwrap();
+    let names = ["xfs/1", "xfs/2", "xfs/2h", "xfs/3"];
+    let before = inodes(&dir, names);
+    for (options, word) in [("--dry-run", "would be linked"), ("", "linked")] {
+        let text = dir.run(&format!("dedupe --link reflink {options} xfs")).succeeds().text();
+        assert_contains(
+            &text,
+            &["xfs/2: left: ", "= xfs/2h: left: ", "several names", &format!("xfs/3: {word}\n")],
+        );
+    }
+    let after = inodes(&dir, names);
+    assert_eq!(after[..3], before[..3]);
+    assert_ne!(after[3], before[3]);
+    // A file with several names can be the one that is kept.
+    let text = dir.run("dedupe --link reflink xfs/2 xfs/2h xfs/3").succeeds().text();
+    assert!(text.contains("xfs/3: linked\n"), "{text}");
+    assert_eq!(inodes(&dir, ["xfs/2"]), inodes(&dir, ["xfs/2h"]));
+}
+
+#[test]
+fn hard_links_move_all_names_of_a_file_or_none() {
+    let dir = TestDir::new();
+    dir.directories(["a", "t", "u"]);
+    dir.files(["a/1", "t/2"], "the same");
+    for name in ["t/2h", "t/.hidden", "u/2"] {
+        fs::hard_link(dir.at("t/2"), dir.at(name)).unwrap();
+    }
+    let before = snapshot(dir.path());
+    for paths in ["a t", "-. a t", "a t u", "--any-metadata a t"] {
+        for options in ["--dry-run", ""] {
+            let text = dir.run(&format!("dedupe --link hard {options} {paths}")).succeeds().text();
+            assert_contains(&text, &["t/2: left: ", "= t/2h: left: ", "other names"]);
+            assert!(snapshot(dir.path()) == before, "{options} {paths}");
+        }
+    }
+    let would = dir.run("dedupe --link hard --dry-run -. a t u").succeeds().text();
+    assert_eq!(would.matches(": would be linked\n").count(), 4, "{would}");
+    let text = dir.run("dedupe --link hard -. a t u").succeeds().text();
+    assert_eq!(text.matches(": linked\n").count(), 4, "{text}");
+    let all = inodes(&dir, ["a/1", "t/2", "t/2h", "t/.hidden", "u/2"]);
+    assert!(all.iter().all(|inode| *inode == all[0]), "{all:?}");
 }
 
 #[test]

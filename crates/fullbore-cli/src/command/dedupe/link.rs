@@ -105,6 +105,15 @@ impl Links {
         if !one.is_free() || !other.is_free() {
             return Ok(Some("one of the files is immutable or append-only"));
         }
+        // The names of one file stay names of one file.
+        match self.how {
+            // An interrupted run would leave some names with the old file.
+            ReplaceMethod::Reflink if other.stat.nlink > 1 => return Ok(Some("the file has several names")),
+            ReplaceMethod::Hard if other.stat.nlink > file.inode.names.len() as u64 => {
+                return Ok(Some("the file has other names outside the search"));
+            }
+            _ => {}
+        }
         if self.how == ReplaceMethod::Hard
             && !self.any_metadata
             && let Some(reason) = one.differs(&other, name)?
