@@ -33,6 +33,11 @@ fn no_clobber_and_dangling_links_are_not_forced() {
     }
     ours(&dir, "cp --update=none-fail new old").fails(1, &["not replacing 'old'"]);
     ours(&dir, "cp --update=none new old").succeeds();
+    // An existing target is kept before its link's path is examined.
+    dir.directories(["directory"]);
+    dir.file("directory/new", "old");
+    ours(&dir, "cp -s --update=none new directory").succeeds();
+    assert_eq!(dir.read("directory/new"), b"old");
     assert_eq!(dir.read("old"), b"old");
     ours(&dir, "cp --update=all new old").succeeds();
     assert_eq!(dir.read("old"), b"new");

@@ -75,10 +75,6 @@ impl TreeCopy<'_> {
     pub(super) fn symbolic_link(&self, worker: &mut Worker, entry: &Entry<'_>) -> Copied<()> {
         let path = entry.source_path();
         let target = entry.within()?;
-        let here = sys::stat(".").map(|stat| stat.identity());
-        if path.is_relative() && here.is_ok_and(|here| here != entry.directory.target.identity()) {
-            return Err(CopyError::RelativeLink { target: entry.target_path() });
-        }
         self.link(worker, entry, CopyKind::SymbolicLink, |name| sys::symbolic_link(&path, &target, name))
     }
 
@@ -96,6 +92,10 @@ impl TreeCopy<'_> {
         };
         let replaces = self.options.force || !symbolic && self.options.confirm.is_some();
         self.over_existing(worker, entry, false, |worker, found| {
+            // After the options for existing targets: one that stays needs no link.
+            if symbolic {
+                leads_from_target(entry)?;
+            }
             match found {
                 TargetState::Stays => return Ok(()),
                 TargetState::New => make(entry.target).map_err(failed)?,
@@ -185,4 +185,14 @@ impl TreeCopy<'_> {
         // Renaming one name of a file over another of its names keeps both; the temporary one is removed in any case.
         sys::rename(&within, temporary.name(), &within, target).map_err(|error| failed(error.into()))
     }
+}
+
+/// Fails if the source's path is relative to another directory than the target's, so that a symbolic link would not lead
+/// to the source.
+fn leads_from_target(entry: &Entry<'_>) -> Copied<()> {
+    let here = sys::stat(".").map(|stat| stat.identity());
+    if entry.source_path().is_relative() && here.is_ok_and(|here| here != entry.directory.target.identity()) {
+        return Err(CopyError::RelativeLink { target: entry.target_path() });
+    }
+    Ok(())
 }
