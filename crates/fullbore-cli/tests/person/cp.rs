@@ -98,3 +98,15 @@ fn backup_is_restored_when_the_copy_fails() {
     assert!(!dir.at("b.~1~").exists());
     assert_eq!(dir.read("b~"), b"older");
 }
+
+/// The shortened name of a backup may be that of the source, which the backup would replace.
+#[cfg(unix)]
+#[test]
+fn shortened_backup_does_not_replace_its_source() {
+    let dir = TestDir::new();
+    let (source, target) = (format!("{}~", "n".repeat(253)), "n".repeat(255));
+    dir.file(&source, "new");
+    dir.file(&target, "old");
+    ours(&dir, &format!("cp -b {source} {target}")).fails(1, &["backing up"]);
+    assert_eq!((dir.read(&source), dir.read(&target)), (b"new".to_vec(), b"old".to_vec()));
+}

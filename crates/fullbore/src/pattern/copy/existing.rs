@@ -237,14 +237,18 @@ impl TreeCopy<'_> {
     pub(super) fn back_up(&self, entry: &Entry<'_>, stat: &Status, backup: &Backup) -> Copied<Saved> {
         let (source, target) = entry.names();
         let within = entry.within()?;
-        let simple = [target, backup.suffix.as_bytes()].concat();
-        if backup.control != BackupControl::Numbered && source == simple {
-            let older = sys::stat_at(&within, OsStr::from_bytes(&simple), AtFlags::empty());
-            if older.is_ok_and(|older| older.identity() == stat.identity()) {
-                let (source, target) = (entry.source_path(), entry.target_path());
-                return Err(CopyError::BackupOverSource { source, target });
+        let refuse_source = |name: &[u8]| {
+            if backup.control != BackupControl::Numbered && source == name {
+                let older = sys::stat_at(&within, OsStr::from_bytes(name), AtFlags::empty());
+                if older.is_ok_and(|older| older.identity() == stat.identity()) {
+                    let (source, target) = (entry.source_path(), entry.target_path());
+                    return Err(CopyError::BackupOverSource { source, target });
+                }
             }
-        }
+            Ok(())
+        };
+        let simple = [target, backup.suffix.as_bytes()].concat();
+        refuse_source(&simple)?;
         let failed = |error: Code| Error::io("back up", entry.target_path(), error.into());
         let link = |name: &OsStr| {
             sys::hard_link(&within, OsStr::from_bytes(target), &within, name, AtFlags::empty())
@@ -255,17 +259,16 @@ impl TreeCopy<'_> {
             Ok(Saved { name, path, moved, fresh })
         };
         let mut number = last_number(&within, target, backup.control).map_err(failed)?;
-        let mut name = simple;
         loop {
-            if let Some(last) = &mut number {
-                *last += 1;
-                name = [target, format!(".~{last}~").as_bytes()].concat();
-            }
+            number = number.map(|last| last + 1);
+            let usual = number.map_or_else(|| simple.clone(), |number| numbered(target, number));
+            let name = fitting(&within, target, &usual);
+            refuse_source(&name)?;
             match link(OsStr::from_bytes(&name)) {
                 Ok(()) => return saved(name, false, true),
                 // Another process took the number.
-                Err(Code::EXISTS) if number.is_some() => {}
-                Err(Code::EXISTS) => {
+                Err(Code::EXISTS) if number.is_some() && name == usual => {}
+                Err(Code::EXISTS) if number.is_none() => {
                     let stem = OsStr::from_bytes(&name);
                     let (temporary, ()) =
                         Temporary::create(&entry.directory.target, stem, false, |_, name| link(name))
@@ -299,12 +302,33 @@ pub fn backup_name(path: &Path, backup: &Backup) -> Result<Option<PathBuf>> {
     let (directory, _) = HeldDir::of(path).map_err(failed)?;
     let within = directory.fd().map_err(failed)?;
     let last = last_number(&within, name.as_bytes(), backup.control).map_err(|error| failed(error.into()))?;
-    let mut name = name.to_owned();
-    match last {
-        Some(last) => name.push(format!(".~{}~", last + 1)),
-        None => name.push(&backup.suffix),
+    let name = name.as_bytes();
+    let usual = match last {
+        Some(last) => numbered(name, last + 1),
+        None => [name, backup.suffix.as_bytes()].concat(),
+    };
+    Ok(Some(path.with_file_name(OsString::from_vec(fitting(&within, name, &usual)))))
+}
+
+fn numbered(target: &[u8], number: u64) -> Vec<u8> {
+    [target, format!(".~{number}~").as_bytes()].concat()
+}
+
+/// Returns the usual name of a backup if it is short enough for the file system; otherwise, as gnulib does, the target's
+/// name with `~`, cut at the end as far as necessary.
+fn fitting(within: &Handle, target: &[u8], usual: &[u8]) -> Vec<u8> {
+    let is_too_long = |name: &[u8]| {
+        // gnulib leaves the last possible byte of a name unused.
+        let longer = [name, b"~"].concat();
+        let found = sys::stat_at(within, OsStr::from_bytes(&longer), AtFlags::NOFOLLOW);
+        matches!(found, Err(Code::NAME_TOO_LONG))
+    };
+    if !is_too_long(usual) {
+        return usual.to_vec();
     }
-    Ok(Some(path.with_file_name(name)))
+    let with_tilde = |len: usize| [&target[..len], b"~"].concat();
+    let names = (1..=target.len()).rev().map(with_tilde);
+    names.take(3).find(|name| !is_too_long(name)).unwrap_or_else(|| usual.to_vec())
 }
 
 /// The highest number among the target's numbered backups, if the next one is numbered.
