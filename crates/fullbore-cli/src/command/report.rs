@@ -139,7 +139,8 @@ impl Report {
             seen.push((identity, path.display().to_string()));
         }
         let mut written: Vec<&Path> = Vec::new();
-        for (flag, path) in self.outputs().filter(|(_, path)| !is_stdio(path)) {
+        let pictures = self.svg.as_deref().map(|path| ("--svg", path));
+        for (flag, path) in self.outputs().filter(|(_, path)| !is_stdio(path)).chain(pictures) {
             if let Some((_, input)) = seen.iter().find(|(known, _)| identity(path) == Some(*known)) {
                 return Err(Exit::failure(format!("{flag}: {input} is an input: name another file")));
             }
@@ -186,10 +187,8 @@ impl Report {
             || report::markdown(document),
             |samples| csv::write(document, samples).map_err(Exit::failure),
         )?;
-        if let Some(directory) = &self.svg {
-            pictures(document, directory)?;
-        }
-        self.write_outputs(files, || {
+        let pictures = self.svg.as_deref().map(|directory| pictures(document, directory)).transpose()?;
+        self.write_outputs(files, pictures, || {
             if !self.json {
                 let view = if self.full { table::render } else { table::summary };
                 return Ok(view(document, table_options()).into_bytes());
@@ -237,17 +236,18 @@ impl Report {
             || comparison::markdown(&found),
             |cells| comparison::csv(&found, cells).map_err(Exit::failure),
         )?;
-        self.write_outputs(files, || {
+        self.write_outputs(files, None, || {
             Ok(if self.json { comparison::json(&found) } else { comparison::render(&found, table_options()) }
                 .into_bytes())
         })?;
         verdict(&found)
     }
 
-    /// Writes the files, all of them or none, and then standard output.
+    /// Writes the files, all of them or none, and then standard output. `pictures` is kept if all files are written.
     fn write_outputs(
         &self,
         files: Vec<(&Path, Vec<u8>)>,
+        pictures: Option<Temporary>,
         text: impl FnOnce() -> Result<Vec<u8>, Exit>,
     ) -> Result<(), Exit> {
         let mut outputs = Vec::new();
@@ -274,12 +274,15 @@ impl Report {
         for output in outputs {
             output.commit(Durability::None)?;
         }
+        if let Some(pictures) = pictures {
+            pictures.keep();
+        }
         if text.is_empty() { Ok(()) } else { Exit::print_raw(&text) }
     }
 }
 
-/// Writes the charts of a document into a new directory, all of them or none.
-fn pictures(document: &Document, directory: &Path) -> Result<(), Exit> {
+/// Writes the charts of a document into a new directory, which is removed unless it is kept.
+fn pictures(document: &Document, directory: &Path) -> Result<Temporary, Exit> {
     let (made, ()) = Temporary::make_tree(directory.to_owned(), |path| {
         fs::create_dir(path).map_err(|error| {
             fullbore::Error::io("make", path, error).advise("name a new directory with --svg")
@@ -289,8 +292,7 @@ fn pictures(document: &Document, directory: &Path) -> Result<(), Exit> {
         let path = directory.join(name).with_extension("svg");
         fs::write(&path, picture).map_err(|error| fullbore::Error::io("write", &path, error))?;
     }
-    made.keep();
-    Ok(())
+    Ok(made)
 }
 
 /// Returns "no" with the conditions that are met, if any.

@@ -229,7 +229,7 @@ fn invalid_document_is_named_with_advice() {
 #[test]
 fn wrong_arguments_are_named_and_nothing_is_written() {
     let dir = dir();
-    let cases: [(&str, &[&str]); 14] = [
+    let cases: [(&str, &[&str]); 15] = [
         ("a.json b.json --fail-on slower:5", &["slower:5", "%"]),
         ("a.json b.json --fail-on worse:5%", &["worse", "slower"]),
         ("a.json b.json --margin 3", &["--margin", "%"]),
@@ -244,12 +244,14 @@ fn wrong_arguments_are_named_and_nothing_is_written() {
         ("a.json b.json --json --quiet", &["--quiet"]),
         ("a.json b.json --html c --csv c", &["--csv", "c is named for another output"]),
         ("a.json b.json --csv b.json", &["--csv", "b.json", "input"]),
+        ("a.json --svg c --html c", &["--svg", "c is named for another output"]),
     ];
     for (words, told) in cases {
         dir.run(&format!("report {words}")).fails(2, told);
     }
     dir.run("report a.json --html r.html --csv missing/s.csv").fails(2, &["missing"]);
     dir.run("report a.json --csv . --html r.html").fails(2, &["directory"]);
+    dir.run("report a.json --quiet --svg svgs --html missing/r.html").fails(2, &["missing"]);
     assert_eq!(dir.names(), ["a.json", "b.json"], "all outputs or none");
 }
 
