@@ -1,7 +1,7 @@
 //! `fullbore report`: shows a results document again, or compares it with others.
 
 use std::fs;
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -259,11 +259,12 @@ impl Report {
             }
             let output = Output::create(path, Placement::Replace, None)?;
             let mut stream = FileStream::new(output.file().clone());
-            stream
-                .write_all(&content)
-                .and_then(|()| stream.flush())
-                .map_err(|error| Exit::failure(format!("{}: cannot write: {error}", path.display())))?;
-            drop(stream);
+            // An error of the library names the path.
+            let failed = |error: io::Error| {
+                error.downcast().unwrap_or_else(|error| fullbore::Error::io("write", path, error))
+            };
+            stream.write_all(&content).map_err(failed)?;
+            stream.close()?;
             outputs.push(output);
         }
         let text = match to_stdout {

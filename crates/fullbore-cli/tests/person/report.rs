@@ -274,6 +274,25 @@ fn output_is_replaced_when_complete_and_keeps_its_mode() {
     }
 }
 
+/// Descriptors and devices as outputs.
+#[cfg(target_os = "linux")]
+#[test]
+fn failed_write_names_its_output_once() {
+    let dir = dir();
+    for flag in ["--html", "--csv", "--markdown"] {
+        let ended = dir.run(&format!("report a.json --quiet {flag} /dev/full"));
+        let ended = ended.fails(2, &[&system_words(28)]);
+        assert_eq!(ended.stderr.matches("/dev/full").count(), 1, "{flag}: {ended}");
+    }
+    // The reader has closed the pipe before the first write.
+    for output in ["-", "/dev/stdout"] {
+        let line =
+            format!("{{ sleep 0.2; \"$0\" report a.json --html {output}; }} | true; exit ${{PIPESTATUS[0]}}");
+        let ended = dir.shell(&line);
+        assert!(ended.code() == 141 && ended.stderr.is_empty(), "{output}: {ended}");
+    }
+}
+
 #[test]
 fn one_document_renders_as_text_and_charts() {
     let dir = dir();
