@@ -303,9 +303,15 @@ fn verdict(found: &Comparison) -> Result<(), Exit> {
     if met.is_empty() { Ok(()) } else { Err(Exit::No(met.join("\n"))) }
 }
 
-/// True if output to a stream may be coloured: to a terminal, unless `NO_COLOR` forbids it (no-color.org).
+/// True if output to a stream may be coloured: to a terminal that `TERM` does not call incapable, unless `NO_COLOR`
+/// forbids it (no-color.org).
 pub(crate) fn may_colour(stream: &impl IsTerminal) -> bool {
-    stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty())
+    let is_capable = match std::env::var_os("TERM") {
+        Some(name) => name != "dumb" && !name.is_empty(),
+        // Consoles of Windows have no name.
+        None => cfg!(windows),
+    };
+    stream.is_terminal() && is_capable && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty())
 }
 
 /// Returns the options of a table for the kind of standard output.

@@ -131,12 +131,14 @@ fn terminal_output_has_its_width_and_colours_unless_disabled() {
         )
     };
     let Some(()) = or_skip("output on a terminal", installed("script")) else { return };
-    let coloured = dir.shell(&line("")).succeeds().text();
+    let coloured = dir.shell(&line("TERM=xterm")).succeeds().text();
     assert!(coloured.contains("\u{1b}[1;31mSlower (1)"), "{coloured}");
-    let plain = dir.shell(&line("NO_COLOR=1")).succeeds().text();
-    assert!(!plain.contains('\u{1b}') && plain.contains("Slower (1)"), "{plain}");
-    let widest = plain.lines().map(|line| line.trim_end().chars().count()).max().unwrap();
-    assert!((81..=100).contains(&widest), "{widest}: {plain}");
+    for environment in ["TERM=xterm NO_COLOR=1", "TERM=dumb", "TERM=", "env -u TERM"] {
+        let plain = dir.shell(&line(environment)).succeeds().text();
+        assert!(!plain.contains('\u{1b}') && plain.contains("Slower (1)"), "{environment}: {plain}");
+        let widest = plain.lines().map(|line| line.trim_end().chars().count()).max().unwrap();
+        assert!((81..=100).contains(&widest), "{environment}: {widest}: {plain}");
+    }
 }
 
 #[test]
