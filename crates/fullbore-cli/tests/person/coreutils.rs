@@ -5,8 +5,12 @@ use crate::support::*;
 /// Returns the output of a shell line, both streams in one pipe, and its exit code; `ours`: with this program in place
 /// of the tools.
 fn told(dir: &TestDir, line: &str, ours: bool) -> String {
+    told_in("C", dir, line, ours)
+}
+
+fn told_in(locale: &str, dir: &TestDir, line: &str, ours: bool) -> String {
     let line = format!("{{ {line}; echo \"exit $?\"; }} 2>&1 | cat");
-    line_of_tools(dir.path(), &line, ours, "C").succeeds().text()
+    line_of_tools(dir.path(), &line, ours, locale).succeeds().text()
 }
 
 #[test]
@@ -70,6 +74,92 @@ fn messages_match_coreutils_in_order() {
         }
     }
     assert!(different.is_empty(), "{}", different.join("\n"));
+}
+
+/// Names as words of a shell.
+const NAMES: &[&str] = &[
+    "plain",
+    "'two words'",
+    "'end '",
+    "'*'",
+    "'a(b'",
+    "'a)b'",
+    "'a\\b'",
+    "'a:b'",
+    "a=b",
+    "'~'",
+    "'a~'",
+    "'#a'",
+    "'a#'",
+    "'a;b'",
+    "'?'",
+    "'[a]'",
+    "'{'",
+    "'a{b}'",
+    "'!'",
+    "'$x'",
+    "\"it's\"",
+    "\"it's \\$5\"",
+    "'\"'",
+    "'`'",
+    "'|'",
+    "'<'",
+    "'&'",
+    "'^'",
+    "'%+,@]'",
+    "$'n\\nl'",
+    "$'t\\tb'",
+    "$'cr\\r'",
+    "$'\\033[31m'",
+    "$'\\377'",
+    "é",
+    "$'\\342\\200\\256'",
+];
+
+#[test]
+fn names_in_messages_are_quoted_as_by_the_peers() {
+    let dir = TestDir::new();
+    dir.directories(["d"]);
+    let known = is_version("cksum", &["cksum (GNU coreutils) 9.1\n"]);
+    let has_b3sum = or_skip("names in messages of b3sum", installed("b3sum")).is_some();
+    let mut different = Vec::new();
+    let every = NAMES.iter().flat_map(|name| ["C", "C.UTF-8"].map(|locale| (*name, locale)));
+    for (name, locale) in cases("names in messages", 2, every) {
+        let zeros = "0".repeat(64);
+        let mut lines = Vec::new();
+        if known {
+            lines = vec![
+                format!("sha256sum -- {name}"),
+                format!("sha256sum -c -- {name}"),
+                format!("b2sum d/{name}; md5sum d/{name}; cksum -a sm3 d/{name}"),
+                format!("echo junk > d/{name}; sha1sum -c d/{name}; rm d/{name}"),
+                format!(
+                    "printf '%s  x\\njunk\\n' {zeros} > d/{name}; sha256sum -c --warn d/{name}; rm d/{name}"
+                ),
+                format!(
+                    "printf '%s  x\\n' {zeros} > d/{name}; sha256sum -c --ignore-missing d/{name}; rm d/{name}"
+                ),
+                format!("mkdir d/{name}; sha256sum d/{name}; sha256sum -c d/{name}; rmdir d/{name}"),
+            ];
+            // Names in lists are escaped if they contain a newline.
+            if !name.starts_with('$') && !name.contains('\\') {
+                lines.push(format!("printf '%s  %s\\n' {zeros} {name} | sha256sum -c"));
+            }
+        }
+        // b3sum prints names as they are; this program does not print control characters.
+        if has_b3sum && !name.starts_with('$') {
+            lines.push(format!("b3sum -- {name}"));
+        }
+        for line in lines {
+            let [ours, theirs] = [true, false].map(|ours| told_in(locale, &dir, &line, ours));
+            if ours != theirs {
+                different.push(format!("{locale} {line}\nours: {ours}theirs: {theirs}"));
+            }
+        }
+    }
+    assert!(different.is_empty(), "{}", different.join("\n"));
+    // Under its own name the program quotes, too.
+    dir.run("sum a*b").fails(1, &["fullbore: 'a*b': "]);
 }
 
 #[test]

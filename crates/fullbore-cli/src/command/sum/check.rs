@@ -7,13 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use fullbore::error::{Error, ErrorKind};
 use fullbore::operation::hash::{Algorithm, Blake3Mode, Hash};
 use fullbore::pattern::{Executor, Worker};
-use fullbore::quote::Shown;
 use fullbore::sys::{Code, OsStrExt};
 use fullbore_cli::common_args::CliRun;
 use fullbore_cli::for_each::{in_order, is_stream};
 
 use super::flags::{CheckArgs, Sum, is_cksum};
-use super::lines::{end, error_line, escape, message, named};
+use super::lines::{end, error_line, escape, message, named, shown};
 use super::lists::{Item, Lists};
 use super::parse::{ChecksumLine, Parser};
 use super::pass::Passes;
@@ -167,7 +166,7 @@ impl VerdictReporter<'_> {
             Verdict::Passed(Item::List(path)) => self.list = List { path, ..List::default() },
             Verdict::Passed(Item::Unreadable(path)) => {
                 self.bad = true;
-                self.eprint(&format!("{}: {}: read error\n", program(""), shown(&path)));
+                self.eprint(&format!("{}: {}: read error\n", program(""), list_name(&path)));
             }
             Verdict::Passed(Item::Closed(path, error)) => {
                 self.bad = true;
@@ -178,7 +177,7 @@ impl VerdictReporter<'_> {
                 self.list.malformed += 1;
                 if self.how.warn {
                     let tag = self.one.or(last).map_or_else(String::new, |one| format!("{} ", one.tag));
-                    let path = shown(&self.list.path);
+                    let path = list_name(&self.list.path);
                     let text = format!(
                         "{}: {path}: {number}: improperly formatted {tag}checksum line\n",
                         program("")
@@ -283,7 +282,7 @@ impl VerdictReporter<'_> {
     fn end(&mut self) {
         let List { path, claims, malformed, matched, mismatched, unreadable, kinds, .. } =
             std::mem::take(&mut self.list);
-        let name = shown(&path);
+        let name = list_name(&path);
         let me = program("");
         let mut text = String::new();
         if claims == 0 {
@@ -317,8 +316,8 @@ impl VerdictReporter<'_> {
 }
 
 /// Returns the name of a list for messages.
-fn shown(path: &Path) -> String {
-    if path == Path::new("-") { "'standard input'".to_owned() } else { Shown(path).to_string() }
+fn list_name(path: &Path) -> String {
+    if path == Path::new("-") { "'standard input'".to_owned() } else { shown(path) }
 }
 
 fn is_blake3(algorithm: &'static Algorithm) -> bool {

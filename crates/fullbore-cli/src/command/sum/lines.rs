@@ -13,6 +13,7 @@ use fullbore::sys::OsStrExt;
 use fullbore_cli::common_args::CliRun;
 use serde_json::{Value, json};
 
+use crate::environment::encoding;
 use crate::exit::{Exit, called, program, system_reason};
 
 /// Base64 with padding. As in coreutils, the bits after the last byte are ignored.
@@ -169,8 +170,16 @@ pub(super) fn message(error: &Error) -> String {
     }
 }
 
+/// Returns a name for messages, quoted as by the peer.
+pub(super) fn shown(name: &Path) -> String {
+    match called() {
+        Some("b3sum") => Shown(name).to_string(),
+        _ => encoding().quoted(name, false),
+    }
+}
+
 pub(super) fn error_line(name: &Path, error: &Error) -> String {
-    format!("{}: {}: {}\n", program(""), Shown(name), message(error))
+    format!("{}: {}: {}\n", program(""), shown(name), message(error))
 }
 
 /// Ends a run with the summary of `--json`.
