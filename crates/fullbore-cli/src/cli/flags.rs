@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 
 use clap::{Arg, Command};
 
+use crate::exit::called;
+
 /// Flags that the replaced GNU tool does not have. Flags with a help heading are such flags too.
 const OURS: &[&str] = &["json", "verify", "resume", "sync"];
 
@@ -23,11 +25,22 @@ pub(super) fn of_all(command: Command) -> Command {
 }
 
 fn settings(command: Command, name: &str) -> Command {
+    let command = if flags_come_first(name) {
+        command.mut_args(|arg| if arg.is_positional() { arg.trailing_var_arg(true) } else { arg })
+    } else {
+        command
+    };
     command
         .version(env!("CARGO_PKG_VERSION"))
         .args_override_self(true)
         // ripgrep takes no abbreviations; a setting of the top-level command would apply to it too.
         .infer_long_args(!["grep", "fullbore"].contains(&name))
+}
+
+/// True if the first operand ends the flags, as for `getopt` if `POSIXLY_CORRECT` is set. `rg` and `b3sum` do not use it.
+fn flags_come_first(name: &str) -> bool {
+    let name = if name == "cp" { "copy" } else { name };
+    GNU.contains(&name) && called() != Some("b3sum") && std::env::var_os("POSIXLY_CORRECT").is_some()
 }
 
 /// Makes abbreviations that are unambiguous among the GNU tool's flags exact names, so that additional flags do not

@@ -163,6 +163,46 @@ fn names_in_messages_are_quoted_as_by_the_peers() {
 }
 
 #[test]
+fn first_operand_ends_the_flags_if_posix_is_requested() {
+    let dir = TestDir::new();
+    dir.file("a", "abc\n");
+    let mut different = Vec::new();
+    for line in [
+        "wc a -l",
+        "wc -l a -c -- a",
+        "wc a --total=never",
+        "wc -- a -l",
+        "wc - -l < a",
+        "wc a --help",
+        "cmp -s a a -l",
+        "cmp a a -- 1",
+        "cmp -i 1 a a 2 -l",
+        "md5sum a -b",
+        "md5sum -b a -b",
+        "sha256sum a --tag",
+        "cksum -a md5 a -a sm3",
+        "cp a b -v",
+        "cp -v a b; cp a -f b",
+        "cp -t . a -v",
+    ] {
+        let [ours, theirs] =
+            [true, false].map(|ours| told(&dir, &format!("export POSIXLY_CORRECT=; {line}"), ours));
+        if ours != theirs {
+            different.push(format!("{line}\nours: {ours}theirs: {theirs}"));
+        }
+    }
+    assert!(different.is_empty(), "{}", different.join("\n"));
+    let words = |words: &str| run(dir.command(words).env("POSIXLY_CORRECT", "1"));
+    words("wc a -l").fails(1, &["-l"]);
+    words("cp a -v").succeeds();
+    assert_eq!(dir.read("-v"), b"abc\n");
+    // `rg` and `b3sum` accept flags everywhere.
+    assert_eq!(words("grep abc a --count").succeeds().text(), "1\n");
+    let b3sum = line_of_tools(dir.path(), "POSIXLY_CORRECT=1 b3sum a --no-names", true, "C");
+    assert_eq!(b3sum.succeeds().text().trim_end().len(), 64);
+}
+
+#[test]
 fn cksum_accepts_later_coreutils_flags() {
     let dir = TestDir::new();
     dir.file("a", "abc");
