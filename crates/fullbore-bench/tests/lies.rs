@@ -111,11 +111,11 @@ fn externally_filled_cache_is_detected() {
 }
 
 /// The objection to measuring with a file that `make` creates.
-fn objection(place: &Path, name: &str, make: impl Fn(&File)) -> Option<String> {
+fn measurement_problem(place: &Path, name: &str, make: impl Fn(&File)) -> Option<String> {
     let file = File::create_new(place.join(name)).unwrap();
     make(&file);
     file.sync_all().unwrap();
-    probe::provenance(&file).unwrap().objection()
+    probe::provenance(&file).unwrap().measurement_problem()
 }
 
 /// A disk with a file system, or the reason why it cannot be made.
@@ -141,7 +141,7 @@ fn files_without_device_blocks_are_refused() {
     for (name, mkfs, options) in systems {
         let Some(disk) = disk(root.path(), name, mkfs, options) else { continue };
         let compresses = !options.is_empty();
-        let against = |what: &str, make: &dyn Fn(&File)| objection(&disk.place, what, make);
+        let against = |what: &str, make: &dyn Fn(&File)| measurement_problem(&disk.place, what, make);
         let noise = |len: usize| {
             let mut data = vec![0; len];
             Random::new(7).fill(0, &mut data);

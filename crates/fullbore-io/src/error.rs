@@ -237,7 +237,8 @@ impl std::error::Error for Error {
     }
 }
 
-/// For the traits of `std::io`: the kind of the system's error, with the whole message.
+/// For the traits of `std::io`: the kind of the system's error, with the whole message. Its `raw_os_error` is `None`;
+/// `downcast::<Error>()` returns this error, which has the number.
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match (&error.inner.source, error.inner.kind) {

@@ -135,7 +135,10 @@ impl DataSet {
         if !start(&mut generate)?.wait()?.success() {
             return Err("the data file could not be created".into());
         }
-        match probe::provenance(&File::open(path)?).ok().and_then(|provenance| provenance.objection()) {
+        match probe::provenance(&File::open(path)?)
+            .ok()
+            .and_then(|provenance| provenance.measurement_problem())
+        {
             Some(why) => Err(format!("{}: {why}: measurements on it would be wrong", path.display()).into()),
             None => Ok(()),
         }

@@ -58,7 +58,7 @@ pub(crate) fn run<B, F: Fn(&mut B) -> Attempt<()>>(
             if let Err(error) = compare(&mut bench) {
                 findings(&mut bench).record_error(name, &*error);
             }
-            if let Some(objection) = quiet.ok().and_then(|watch| watch.objection()) {
+            if let Some(objection) = quiet.ok().and_then(|watch| watch.measurement_problem()) {
                 findings(&mut bench).note(format!("NOISE {objection}"));
             }
         }

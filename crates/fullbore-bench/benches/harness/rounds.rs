@@ -74,7 +74,7 @@ impl Watch {
         })
     }
 
-    pub(crate) fn objection(&self) -> Option<String> {
+    pub(crate) fn measurement_problem(&self) -> Option<String> {
         let machine = SystemUsage::now().ok()?.since(&self.machine);
         let itself = ProcessUsage::now().ok()?.since(&self.itself).processor();
         let commands = ProcessUsage::of_children().ok()?.since(&self.commands).processor();

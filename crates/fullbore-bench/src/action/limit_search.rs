@@ -21,7 +21,7 @@ use super::requested_strategy::RequestedStrategy;
 use super::workload::{Ramp, RunContext};
 use crate::document::{Burst, DeviceLimit};
 use crate::recorder::{Counters, Recording, record, sum};
-use crate::stats::{Pace, Reading, accounting_period, fall, until_the_last_transfer, whole_periods};
+use crate::stats::{Pace, Reading, accounting_period, fall, up_to_the_last_transfer, whole_periods};
 
 /// Strategies of large requests: for the system's deep method, and for files that do not support it.
 const LARGE: [&str; 2] =
@@ -67,7 +67,7 @@ pub(crate) fn steady_pace(recording: &Recording, period: Option<f64>) -> Option<
 
 /// Returns the first and the last reading of a device's steady transfers; `None` if all are steady.
 fn steady_range(series: &[Reading], period: Option<f64>) -> Option<(usize, usize)> {
-    let series = until_the_last_transfer(series);
+    let series = up_to_the_last_transfer(series);
     let fell = fall(series, period.unwrap_or(0.0).max(BIN)).map_or(0, |fall| fall.at);
     let mut from = fell;
     if let Some(period) = period.filter(|period| series[series.len() - 1].at >= PERIODS / 2.0 * period) {

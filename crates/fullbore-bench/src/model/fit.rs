@@ -25,7 +25,7 @@ impl Point {
 pub(super) struct Fit {
     pub(super) law: PathLaw,
     /// The similar path that it was fitted with.
-    pub(super) like: Option<Kin>,
+    pub(super) like: Option<SimilarPath>,
     points: Vec<Point>,
     prior: Prior,
     /// Standard deviation of the deviations from the law that noise does not explain.
@@ -70,7 +70,7 @@ const STEPS: usize = 40;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Basis {
     /// A similar path, which the parameters resemble as far as the points do not say otherwise.
-    pub(super) like: Option<Kin>,
+    pub(super) like: Option<SimilarPath>,
     /// Large requests may be served in pieces.
     pub(super) splits: bool,
     /// A request is a call: its size matters.
@@ -97,7 +97,7 @@ impl Basis {
 
 /// The law of a path, for similar ones, and the figures of a load whose effect its points show.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Kin {
+pub(super) struct SimilarPath {
     pub(super) law: PathLaw,
     pub(super) bytes: bool,
     pub(super) in_flight: bool,
@@ -216,9 +216,9 @@ impl Fit {
     }
 
     /// Returns the law for paths that resemble this one.
-    pub(super) fn kin(&self) -> Kin {
+    pub(super) fn similar_path(&self) -> SimilarPath {
         let (bytes, in_flight) = (self.varies(|load| load.bytes), self.varies(|load| load.in_flight));
-        Kin { law: self.law, bytes, in_flight }
+        SimilarPath { law: self.law, bytes, in_flight }
     }
 
     /// Returns the logarithm of the time of a request, its standard error, and that of a measurement of it.

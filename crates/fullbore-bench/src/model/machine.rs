@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::fit::{Basis, Fit, Kin};
+use super::fit::{Basis, Fit, SimilarPath};
 use super::law::{Load, Memory, PathLaw, Term};
 use super::numerics::in_hull;
 use super::path::{self, Member, Requests};
@@ -42,7 +42,7 @@ pub(super) struct Path {
     pub(super) key: Labels,
     pub(super) members: Vec<Member>,
     /// A similar path, with which it is fitted if it has few loads.
-    pub(super) like: Option<Kin>,
+    pub(super) like: Option<SimilarPath>,
     /// The law; `None` without cells.
     fit: Option<Fit>,
     /// True if requests keep processors busy all the time.
@@ -77,16 +77,16 @@ impl Model {
     }
 
     /// Returns the law of the path with the most loads that is similar to this one.
-    fn like(&self, key: &Labels) -> Option<Kin> {
+    fn like(&self, key: &Labels) -> Option<SimilarPath> {
         let donors = || {
             self.paths.iter().filter(|path| {
                 loads(&path.members) >= DONOR_LOADS && path.key.method.is_mapped() <= key.method.is_mapped()
             })
         };
-        let kin = donors().find(|path| path::kin(&path.key) == path::kin(key));
+        let similar = donors().find(|path| path::shared_labels(&path.key) == path::shared_labels(key));
         let device = path::touches_device(key);
-        let found = kin.or_else(|| donors().find(|path| path::touches_device(&path.key) == device))?;
-        Some(found.fit.as_ref()?.kin())
+        let found = similar.or_else(|| donors().find(|path| path::touches_device(&path.key) == device))?;
+        Some(found.fit.as_ref()?.similar_path())
     }
 
     /// Predicts the throughput of a query's requests: of the paths that it matches, the fastest within the measured
@@ -137,7 +137,12 @@ fn loads(members: &[Member]) -> usize {
 }
 
 impl Path {
-    pub(super) fn new(key: Labels, members: Vec<Member>, like: Option<Kin>, machine: &Machine) -> Self {
+    pub(super) fn new(
+        key: Labels,
+        members: Vec<Member>,
+        like: Option<SimilarPath>,
+        machine: &Machine,
+    ) -> Self {
         let processors = machine.processors;
         let device = path::touches_device(&key);
         let busy = members.iter().filter(|member| member.is_busy(processors)).count();

@@ -187,7 +187,7 @@ pub(super) fn touches_device(key: &Labels) -> bool {
 }
 
 /// Returns the labels that similar paths share: the same work at the device or in memory, by any method.
-pub(super) fn kin(key: &Labels) -> Labels {
+pub(super) fn shared_labels(key: &Labels) -> Labels {
     Labels {
         operation: key.operation.clone(),
         order: key.order.clone(),

@@ -335,7 +335,7 @@ impl Cells {
     /// Determines for each cell with earlier samples whether it is already precise.
     pub(super) fn judge(&mut self, rule: &StopRule) {
         for one in &mut self.active {
-            one.precise = rule.narrow_enough(&one.rates(), &Bootstrap::default());
+            one.precise = rule.is_precise(&one.rates(), &Bootstrap::default());
         }
     }
 }

@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::autocorrelation::{HIGHEST, lag_one};
 use super::drift::{CHANGE_THAT_MATTERS, SIGNIFICANCE, mann_kendall};
 use super::interval::{Bootstrap, Estimate};
-use super::quantile::{MAD_TO_DEVIATION, mad, mean, median, quantile_of_sorted, sorted};
+use super::quantile::{
+    MAD_TO_DEVIATION, mean, median, median_absolute_deviation, quantile_of_sorted, sorted,
+};
 use super::rng::Xoshiro256;
 
 /// Minimum number of samples; with fewer, a jump cannot be distinguished from chance.
@@ -310,7 +312,9 @@ fn weakest_by_distance(values: &[f64], edges: &[usize]) -> Option<usize> {
     // Each subtracted level removes some of the correlation with it.
     let taken = 2.0 * (parts.len() - 1) as f64 / values.len() as f64;
     let rho = (lag_one(&left).unwrap_or(0.0) + taken).clamp(0.0, HIGHEST);
-    let deviation = MAD_TO_DEVIATION * mad(&left).unwrap_or(0.0) * ((1.0 + rho) / (1.0 - rho)).sqrt();
+    let deviation = MAD_TO_DEVIATION
+        * median_absolute_deviation(&left).unwrap_or(0.0)
+        * ((1.0 + rho) / (1.0 - rho)).sqrt();
     let distance = |i: usize| {
         let shares = 1.0 / parts[i].len() as f64 + 1.0 / parts[i + 1].len() as f64;
         (levels[i] - levels[i + 1]).abs() - ERRORS_APART * deviation * shares.sqrt()

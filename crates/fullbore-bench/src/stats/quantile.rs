@@ -42,7 +42,7 @@ pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
 }
 
 /// Returns the median absolute deviation from the median, not scaled to a normal's standard deviation.
-pub fn mad(values: &[f64]) -> Option<f64> {
+pub fn median_absolute_deviation(values: &[f64]) -> Option<f64> {
     let sorted = sorted(values);
     let middle = median_of_sorted(&sorted)?;
     let deviations: Vec<f64> = sorted.iter().map(|v| (v - middle).abs()).collect();
@@ -72,7 +72,7 @@ pub const OUTLIER_SCORE: f64 = 3.5;
 /// estimate a normal's deviation) replaces it; if that is also 0, every score is 0.
 pub fn modified_z_scores(values: &[f64]) -> Vec<f64> {
     let Some(middle) = median(values) else { return vec![0.0; values.len()] };
-    let scale = match mad(values) {
+    let scale = match median_absolute_deviation(values) {
         Some(mad) if mad > 0.0 => mad / 0.674_489_750_196_081_7,
         _ => {
             let finite: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn mad_matches_hand_computation() {
         // Median 2, deviations 1 1 0 0 2 4 7, their median 1.
-        assert_eq!(mad(&[1.0, 1.0, 2.0, 2.0, 4.0, 6.0, 9.0]), Some(1.0));
+        assert_eq!(median_absolute_deviation(&[1.0, 1.0, 2.0, 2.0, 4.0, 6.0, 9.0]), Some(1.0));
     }
 
     #[test]

@@ -42,7 +42,7 @@ impl StopRule {
     /// Glynn and Whitt 1992 show that a rule must not stop too early). The interval must therefore be narrow without
     /// the last sample, too, at the first look as at any other; it is drawn by [`Bootstrap::after_stopping`], and
     /// samples on two levels need one of 99.99 %.
-    pub fn narrow_enough(&self, values: &[f64], bootstrap: &Bootstrap) -> bool {
+    pub fn is_precise(&self, values: &[f64], bootstrap: &Bootstrap) -> bool {
         let finite: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
         let Some((_, before)) = finite.split_last() else { return false };
         finite.len() >= self.min_samples.max(2)
@@ -126,14 +126,11 @@ mod tests {
     #[test]
     fn needs_both_samples_and_width() {
         let (rule, bootstrap) = (StopRule::default(), Bootstrap::default());
-        assert!(!rule.narrow_enough(&[1.0; 6], &bootstrap), "too few");
-        assert!(rule.narrow_enough(&[1.0; 7], &bootstrap));
-        assert!(!rule.narrow_enough(&[0.9, 1.0, 1.1, 1.2, 0.8, 1.0, 1.0], &bootstrap), "too wide");
-        assert!(!rule.narrow_enough(&[1.0, 1.0, 1.0, 1.0, 1.0, 1.0, f64::NAN], &bootstrap), "not finite");
-        assert!(
-            !StopRule { min_samples: 0, ..rule }.narrow_enough(&[1.0], &bootstrap),
-            "one is never enough"
-        );
+        assert!(!rule.is_precise(&[1.0; 6], &bootstrap), "too few");
+        assert!(rule.is_precise(&[1.0; 7], &bootstrap));
+        assert!(!rule.is_precise(&[0.9, 1.0, 1.1, 1.2, 0.8, 1.0, 1.0], &bootstrap), "too wide");
+        assert!(!rule.is_precise(&[1.0, 1.0, 1.0, 1.0, 1.0, 1.0, f64::NAN], &bootstrap), "not finite");
+        assert!(!StopRule { min_samples: 0, ..rule }.is_precise(&[1.0], &bootstrap), "one is never enough");
     }
 
     #[test]
@@ -146,8 +143,8 @@ mod tests {
         let first = (7..20).find(|&n| narrow(n)).expect("narrow at last");
         assert!(!narrow(first - 1) && narrow(first + 1));
         let rule = StopRule { min_samples: first, ..rule };
-        assert!(!rule.narrow_enough(&values[..first], &bootstrap), "narrow once");
-        assert!(rule.narrow_enough(&values[..first + 1], &bootstrap), "narrow twice");
+        assert!(!rule.is_precise(&values[..first], &bootstrap), "narrow once");
+        assert!(rule.is_precise(&values[..first + 1], &bootstrap), "narrow twice");
     }
 
     /// Samples only contenders for 40 rounds; returns the number of samples of each candidate.

@@ -1,7 +1,7 @@
 //! Signs of a rate limiter in the transfers of a device over time: an accounting period, and a fall from the burst to
 //! the sustained throughput.
 
-use super::quantile::{mad, median, squares};
+use super::quantile::{median, median_absolute_deviation, squares};
 
 /// Counters of a device at a moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -76,7 +76,8 @@ pub fn accounting_period(readings: &[Reading]) -> Option<f64> {
     let period = median(&distances)?;
     let (first, last) = (&readings[*starts.first()?], &readings[*starts.last()?]);
     let together = (last.requests - first.requests) / distances.len() as f64;
-    let regular = distances.len() >= FEWEST_PAUSES && mad(&distances)? <= REGULAR * period;
+    let regular =
+        distances.len() >= FEWEST_PAUSES && median_absolute_deviation(&distances)? <= REGULAR * period;
     (regular && together >= FEWEST_TOGETHER).then_some(period)
 }
 
@@ -115,7 +116,7 @@ const LEFT: f64 = 0.15;
 const FEWEST_AFTER: usize = 4;
 
 /// Returns the readings up to the end of the last transfer. A flush of the device's own cache, which moves nothing, may follow.
-pub fn until_the_last_transfer(readings: &[Reading]) -> &[Reading] {
+pub fn up_to_the_last_transfer(readings: &[Reading]) -> &[Reading] {
     let moved = readings.last().map_or(0.0, |last| last.bytes);
     let end = readings.partition_point(|reading| reading.bytes < moved);
     &readings[..readings.len().min(end + 1)]
@@ -124,7 +125,7 @@ pub fn until_the_last_transfer(readings: &[Reading]) -> &[Reading] {
 /// Finds the fall that divides the readings best, in bins of `bin` seconds; `None` if the throughput did not fall by a
 /// fifth, or other variations explain it. The end of the transfers does not count as a fall.
 pub fn fall(readings: &[Reading], bin: f64) -> Option<Fall> {
-    let readings = until_the_last_transfer(readings);
+    let readings = up_to_the_last_transfer(readings);
     let first = readings.first()?;
     let mut edges = vec![0];
     for (index, reading) in readings.iter().enumerate() {
@@ -226,7 +227,7 @@ mod tests {
         // 0.2 s of writes, and a flush of 0.15 s.
         let readings = simulated(0.35, |at| 1.3e9 * at.min(0.2));
         assert_eq!(fall(&readings, 0.025), None);
-        assert_eq!(until_the_last_transfer(&readings).len(), 41);
+        assert_eq!(up_to_the_last_transfer(&readings).len(), 41);
         // A fall before the flush is one.
         let readings = simulated(0.65, |at| 900e6 * at.min(0.2) + 300e6 * (at.min(0.5) - 0.2).max(0.0));
         let found = fall(&readings, 0.025).unwrap();

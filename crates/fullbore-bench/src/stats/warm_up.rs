@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::drift::mann_kendall;
-use super::quantile::{MAD_TO_DEVIATION, mad, median};
+use super::quantile::{MAD_TO_DEVIATION, median, median_absolute_deviation};
 
 /// The end of the warm-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ pub fn warm_up(values: &[f64]) -> Option<WarmUp> {
         return None;
     }
     let late: Vec<f64> = finite[finite.len() / 2..].iter().map(|v| v.1).collect();
-    let (middle, room) = (median(&late)?, CLAMP * MAD_TO_DEVIATION * mad(&late)?);
+    let (middle, room) = (median(&late)?, CLAMP * MAD_TO_DEVIATION * median_absolute_deviation(&late)?);
     let clamped = |v: f64| if room > 0.0 { v.clamp(middle - room, middle + room) } else { v };
     let values: Vec<f64> = finite.iter().map(|v| clamped(v.1)).collect();
     let cut = least_error(&values);

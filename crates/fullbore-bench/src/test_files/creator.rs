@@ -15,7 +15,7 @@ use fullbore::{Result, probe};
 /// Refuses a file with bytes that no device stores as such: holes, unwritten blocks, compressed data. Throughput
 /// measured on it would be meaningless.
 pub(super) fn check_backed_by_device(file: &File) -> Result<()> {
-    match probe::provenance(file).ok().and_then(|provenance| provenance.objection()) {
+    match probe::provenance(file).ok().and_then(|provenance| provenance.measurement_problem()) {
         Some(objection) => Err(Error::new(ErrorKind::Unsupported, "measure with", file.path(), objection)),
         None => Ok(()),
     }

@@ -87,7 +87,7 @@ fn stopped(law: &Law, rule: &StopRule, number: usize, rng: &mut Xoshiro256) -> C
     let samples = std::mem::take(&mut all.samples);
     for sample in samples {
         all.samples.push(sample);
-        if all.samples.len() >= 7 && rule.narrow_enough(&all.rates(), &bootstrap) {
+        if all.samples.len() >= 7 && rule.is_precise(&all.rates(), &bootstrap) {
             break;
         }
     }

@@ -1,8 +1,8 @@
 //! Figures of another implementation: SciPy 1.17.1 and NumPy, computed once by the lines quoted (`st` is `scipy.stats`).
 
 use fullbore_bench::stats::{
-    Bootstrap, WarmUp, compare_rates, effective_samples, fit_cost_samples, half_power, lag_one, mad,
-    mann_kendall, warm_up,
+    Bootstrap, WarmUp, compare_rates, effective_samples, fit_cost_samples, half_power, lag_one, mann_kendall,
+    median_absolute_deviation, warm_up,
 };
 
 const RATES: [f64; 15] =
@@ -24,7 +24,7 @@ fn interval_of_a_median() {
     let interval = fine().median(&RATES).unwrap();
     assert_eq!((interval.value, interval.low, interval.high), (505.1, 498.7, 512.3));
     // st.median_abs_deviation(x)
-    close(mad(&RATES).unwrap(), 6.4, 1e-12);
+    close(median_absolute_deviation(&RATES).unwrap(), 6.4, 1e-12);
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn stopped(law: Law, width: f64) -> (f64, f64) {
     let held = share(RUNS, 50, |run, rng| {
         let values = law.draw(MOST, rng);
         let bootstrap = bootstrap(run, 200);
-        let n = (1..MOST).find(|&n| rule.narrow_enough(&values[..n], &bootstrap)).unwrap_or(MOST);
+        let n = (1..MOST).find(|&n| rule.is_precise(&values[..n], &bootstrap)).unwrap_or(MOST);
         taken += n;
         let holds = |bootstrap: Bootstrap| bootstrap.median(&values[..n]).unwrap().contains(truth(law, n));
         plain += usize::from(holds(bootstrap));

@@ -11,7 +11,7 @@ fn inodes<const N: usize>(dir: &TestDir, names: [&str; N]) -> [u64; N] {
 #[test]
 fn reflinks_leave_files_with_several_names() {
     let dir = TestDir::new();
-    let mount = Mount::of_image("mkfs.xfs -q", &dir.at("image"), 400 << 20, &dir.at("xfs"));
+    let mount = mount_image("mkfs.xfs -q", &dir.at("image"), 400 << 20, &dir.at("xfs"));
     let Some(_mount) = or_skip("sharing blocks", mount) else { return };
     dir.files(["xfs/1", "xfs/2", "xfs/3"], bytes(300_000, 1));
     fs::hard_link(dir.at("xfs/2"), dir.at("xfs/2h")).unwrap();

@@ -108,7 +108,7 @@ impl File {
         let mut file = Self::of(inner);
         if status.contains(OpenFlags::DIRECT) {
             let unit = file.direct_alignment();
-            file.inner = Arc::new(Inner { unit, ..file.inner.kin() });
+            file.inner = Arc::new(Inner { unit, ..file.inner.derived() });
         }
         Ok(file)
     }

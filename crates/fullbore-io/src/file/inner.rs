@@ -90,7 +90,7 @@ impl Inner {
     }
 
     /// A copy in plain mode, for a handle that differs in some fields.
-    pub(super) fn kin(self: &Arc<Self>) -> Self {
+    pub(super) fn derived(self: &Arc<Self>) -> Self {
         let fd = match &self.fd {
             Descriptor::Own(_) => Descriptor::Of(self.clone()),
             Descriptor::Shared(fd) => Descriptor::Shared(fd.clone()),
@@ -128,11 +128,14 @@ impl File {
     }
 
     pub(super) fn same(&self, fd: Handle, unit: usize) -> Self {
-        Self { inner: Arc::new(Inner { fd: Descriptor::Own(fd), unit, ..self.inner.kin() }), ..self.clone() }
+        Self {
+            inner: Arc::new(Inner { fd: Descriptor::Own(fd), unit, ..self.inner.derived() }),
+            ..self.clone()
+        }
     }
 
     pub(super) fn under(&self, cache_mode: CacheMode) -> Self {
-        Self { inner: Arc::new(Inner { cache_mode, ..self.inner.kin() }), ..self.clone() }
+        Self { inner: Arc::new(Inner { cache_mode, ..self.inner.derived() }), ..self.clone() }
     }
 
     /// The path at opening.

@@ -168,10 +168,7 @@ pub fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> Result<()> {
     if output.seekable() {
         output.file().write_all_at(bytes, 0)?;
     } else {
-        let mut stream = FileStream::new(output.file().clone());
-        io::Write::write_all(&mut stream, bytes)
-            .and_then(|()| io::Write::flush(&mut stream))
-            .map_err(|error| Error::io("write", path.as_ref(), error))?;
+        output.file().write_all_next(bytes)?;
     }
     output.commit_len(bytes.len() as u64, Durability::None).map(drop)
 }

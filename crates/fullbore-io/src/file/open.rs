@@ -82,7 +82,7 @@ impl OpenOptions {
         let (cache_mode, support) = CacheMode::find(&file, self.cache);
         let option = if self.cache == CachePolicy::DontCache { "cache=drop" } else { "cache=direct" };
         report.push(OptionSupport { option, support });
-        Inner { cache_mode, ..file.inner.kin() }
+        Inner { cache_mode, ..file.inner.derived() }
     }
 
     /// The steps between the lock and the first use; those that can fail without a change come before the truncation, so that a

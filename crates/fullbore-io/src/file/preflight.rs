@@ -105,7 +105,7 @@ impl File {
 
     #[cfg(feature = "fault")]
     pub(crate) fn under_plan(&self, plan: Option<Plan>) -> Self {
-        let mut inner = self.inner.kin();
+        let mut inner = self.inner.derived();
         inner.health.flowed = plan.is_some().then(Arc::default);
         inner.health.plan = plan;
         let file = Self { inner: Arc::new(inner), ..self.clone() };

@@ -89,7 +89,7 @@ pub enum ProvenanceSource {
 
 impl Provenance {
     /// Returns the reason that speeds measured on this file would be wrong, if there is one: bytes that no device ever held.
-    pub fn objection(&self) -> Option<String> {
+    pub fn measurement_problem(&self) -> Option<String> {
         if self.hole_bytes > 0 {
             return Some(format!("{} of {} bytes are holes", self.hole_bytes, self.size));
         }
@@ -308,7 +308,7 @@ mod tests {
         assert_eq!(provenance.delayed, Some(4096));
         assert_eq!(counts.layout.beyond_end, 8192 - 1696 + 4096);
         assert_eq!(counts.layout.discontiguous, 2);
-        assert!(provenance.objection().unwrap().contains("holes"));
+        assert!(provenance.measurement_problem().unwrap().contains("holes"));
     }
 
     #[test]
@@ -317,7 +317,7 @@ mod tests {
         counts.add(&extent(0, 0, 8192));
         let provenance = counts.provenance(8192);
         assert_eq!((provenance.holes, provenance.unwritten), (0, Some(0)));
-        assert_eq!(provenance.objection(), None);
+        assert_eq!(provenance.measurement_problem(), None);
         assert_eq!(counts.layout.beyond_end, 0);
     }
 
@@ -331,7 +331,7 @@ mod tests {
         counts.add(&compressed(262_144, 1 << 30));
         counts.add(&compressed(393_216, 4096));
         assert_eq!(counts.layout.discontiguous, 2);
-        let objection = counts.provenance(4 * 4096).objection().unwrap();
+        let objection = counts.provenance(4 * 4096).measurement_problem().unwrap();
         assert!(
             objection.contains("524288 of 524288 bytes") && objection.contains("compressed"),
             "{objection}"
@@ -401,7 +401,7 @@ mod tests {
         match found.source {
             ProvenanceSource::Fiemap => {
                 assert_eq!(found.unwritten, Some((1 << 20) - 4096));
-                assert!(found.objection().unwrap().contains("never written"));
+                assert!(found.measurement_problem().unwrap().contains("never written"));
             }
             ProvenanceSource::SeekHole => println!("skipped: no FIEMAP here"),
         }

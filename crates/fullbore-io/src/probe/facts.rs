@@ -260,7 +260,7 @@ mod tests {
         let facts = facts(&path).unwrap();
         let reported = facts.file.as_ref().unwrap();
         assert_eq!(reported.size, 100_000);
-        assert_eq!(reported.provenance.unwrap().objection(), None);
+        assert_eq!(reported.provenance.unwrap().measurement_problem(), None);
         assert_eq!(reported.residency.unwrap().share(), Some(1.0));
         let json = serde_json::to_string(&facts).unwrap();
         assert_eq!(serde_json::from_str::<Facts>(&json).unwrap(), facts);

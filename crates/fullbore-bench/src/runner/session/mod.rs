@@ -197,7 +197,7 @@ impl<'a, 'b> Session<'a, 'b> {
                 one.correct();
                 one.cost = one.cost.clamp(spent, 2.0 * spent);
                 let rates = one.rates();
-                one.precise = self.rule().narrow_enough(&rates, &Bootstrap::default());
+                one.precise = self.rule().is_precise(&rates, &Bootstrap::default());
                 let (share, now) = (self.whole.share(), one.cell.id.as_str());
                 (self.observe)(Event::Progress(RunProgress { share, now, rates: &rates }));
             }

@@ -75,7 +75,8 @@ impl ResultsFolder {
         let mut stream = FileStream::new(output.file().clone());
         fill(&mut stream)
             .and_then(|()| stream.flush().map_err(|error| error.to_string()))
-            .map_err(|error| Exit::failure(format!("{}: cannot write: {error}", path.display())))?;
+            // The stream's error names the path.
+            .map_err(Exit::failure)?;
         drop(stream);
         output.commit(Durability::None)?;
         Ok(())
