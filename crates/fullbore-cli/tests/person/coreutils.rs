@@ -198,8 +198,10 @@ fn first_operand_ends_the_flags_if_posix_is_requested() {
     assert_eq!(dir.read("-v"), b"abc\n");
     // `rg` and `b3sum` accept flags everywhere.
     assert_eq!(words("grep abc a --count").succeeds().text(), "1\n");
-    let b3sum = line_of_tools(dir.path(), "POSIXLY_CORRECT=1 b3sum a --no-names", true, "C");
-    assert_eq!(b3sum.succeeds().text().trim_end().len(), 64);
+    if has("b3sum") {
+        let b3sum = line_of_tools(dir.path(), "POSIXLY_CORRECT=1 b3sum a --no-names", true, "C");
+        assert_eq!(b3sum.succeeds().text().trim_end().len(), 64);
+    }
 }
 
 #[test]

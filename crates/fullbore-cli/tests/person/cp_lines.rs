@@ -135,7 +135,7 @@ const LINES: &[&str] = &[
     "cp -ls foo x",
     "cp -s foo foo",
     "cp -sn foo into",
-    "cp -su old bar into; cp -su old bar foo into",
+    "cp -su old into; cp -su bar into; cp -su foo into",
     "cp -s -u bar p/f",
     "printf 'n\\n' | cp -si foo into",
     "printf 'y\\n' | cp -si foo into",
