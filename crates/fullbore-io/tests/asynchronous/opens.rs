@@ -1,6 +1,7 @@
 //! Opening and closing, on threads and at once.
 
 use super::*;
+#[cfg(unix)]
 use fullbore_io::file::{Access, Mode, OpenOptions};
 use fullbore_testkit::ground::{NULL, open_handles};
 

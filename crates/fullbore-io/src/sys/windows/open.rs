@@ -17,7 +17,6 @@ use super::device;
 use super::handle::{AsHandle, AtFlags, CURRENT_DIRECTORY, Handle, OpenFlags, raw};
 use super::information::{identity, query, query_native, truncate};
 use super::path::{PathArg, native, path_in, units};
-use crate::buf::Direction;
 use crate::sys::code::{Code, Result};
 
 /// True for a name that can be that of a device: `NUL`, and on systems before Windows 11 with any extension, `con.txt`.
@@ -336,11 +335,6 @@ pub fn try_clone(file: impl AsHandle) -> Result<Handle> {
         return open(".", OpenFlags::READ | OpenFlags::DIRECTORY, 0o666);
     }
     file.as_handle().try_clone_to_owned().map_err(|error| Code::of(&error).unwrap_or(Code::IO))
-}
-
-/// Handles have no lowest free number here.
-pub fn open_as_closed(_: Direction) -> Result<Handle> {
-    Err(Code::UNSUPPORTED)
 }
 
 pub fn is_open(file: impl AsHandle) -> bool {
