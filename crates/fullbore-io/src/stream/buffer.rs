@@ -1,6 +1,7 @@
 //! Bytes that a stream has read ahead and bytes that it has yet to write: plain memory, no file.
 
 use crate::error::Result;
+use crate::file::inner::{File, Unwritten};
 
 /// Bytes of the file read ahead of their use.
 #[derive(Debug, Default)]
@@ -67,6 +68,8 @@ pub(super) struct Pending {
     taken: usize,
     /// Offset in the file of the first byte.
     start: u64,
+    /// The mark of the file, while there are bytes.
+    unwritten: Option<Unwritten>,
 }
 
 impl Pending {
@@ -92,11 +95,12 @@ impl Pending {
         (!self.is_empty()).then(|| self.start + self.memory.len() as u64)
     }
 
-    /// Adds `data` at `position`, which is the end of the other bytes.
+    /// Adds `data` for `position` of the file, which is the end of the other bytes.
     #[inline]
-    pub(super) fn push(&mut self, size: usize, position: u64, data: &[u8]) {
+    pub(super) fn push(&mut self, size: usize, file: &File, position: u64, data: &[u8]) {
         if self.memory.is_empty() {
             self.start = position;
+            self.unwritten = file.mark_unwritten();
             self.memory.reserve_exact(size.saturating_sub(self.memory.capacity()));
         }
         self.put(data);
@@ -146,5 +150,6 @@ impl Pending {
     pub(super) fn forget(&mut self) {
         self.memory.clear();
         self.taken = 0;
+        self.unwritten = None;
     }
 }

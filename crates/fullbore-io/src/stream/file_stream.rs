@@ -6,7 +6,7 @@ use super::buffer::{Ahead, Pending};
 use super::ends::{Ends, report_loss};
 use crate::buf::reserve_exact;
 use crate::error::{Error, ErrorKind, Result};
-use crate::file::inner::{File, Unwritten};
+use crate::file::inner::File;
 use crate::file::types::Durability;
 use crate::quote::Shown;
 
@@ -53,8 +53,6 @@ pub struct FileStream {
     size: usize,
     ahead: Ahead,
     pending: Pending,
-    /// While bytes are pending.
-    unwritten: Option<Unwritten>,
 }
 
 impl FileStream {
@@ -73,7 +71,6 @@ impl FileStream {
             size: size.min(1 << 30),
             ahead: Ahead::default(),
             pending: Pending::default(),
-            unwritten: None,
         }
     }
 
@@ -261,10 +258,7 @@ impl FileStream {
 
     #[inline]
     fn hold(&mut self, data: &[u8]) {
-        if self.pending.is_empty() {
-            self.unwritten = self.ends.file.mark_unwritten();
-        }
-        self.pending.push(self.size, self.position, data);
+        self.pending.push(self.size, &self.ends.file, self.position, data);
         self.wrote(data.len());
     }
 
@@ -272,9 +266,6 @@ impl FileStream {
     /// overwrites them with the same bytes.
     fn unhold(&mut self, len: usize) {
         self.pending.pull(len);
-        if self.pending.is_empty() {
-            self.unwritten = None;
-        }
         if !self.ends.appends() && !self.ends.flows() {
             self.position -= len as u64;
         }
@@ -295,7 +286,6 @@ impl FileStream {
             let count = self.ends.write(bytes, offset)?;
             self.pending.written(count);
         }
-        self.unwritten = None;
         Ok(())
     }
 }

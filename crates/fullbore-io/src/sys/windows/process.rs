@@ -101,10 +101,6 @@ pub fn stdout() -> BorrowedHandle<'static> {
     standard(console::STD_OUTPUT_HANDLE)
 }
 
-pub fn stderr() -> BorrowedHandle<'static> {
-    standard(console::STD_ERROR_HANDLE)
-}
-
 pub fn page_size() -> usize {
     information().dwPageSize as usize
 }
