@@ -59,7 +59,7 @@ fn stopped_cells_hold_the_truth() {
         (Law::Correlated(0.2), 0.05),
         (Law::Correlated(0.2), 0.08),
     ];
-    for (law, width) in fullbore_testkit::cases("laws of samples", 3, laws) {
+    for (law, width) in fullbore_testkit::cases("laws of samples", 5, laws) {
         let (held, _) = stopped(law, width);
         assert!((0.93..0.995).contains(&held), "{law:?} to {width}: {held}");
     }

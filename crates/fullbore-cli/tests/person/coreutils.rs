@@ -166,6 +166,7 @@ fn names_in_messages_are_quoted_as_by_the_peers() {
 fn first_operand_ends_the_flags_if_posix_is_requested() {
     let dir = TestDir::new();
     dir.file("a", "abc\n");
+    dir.directories(["d"]);
     let mut different = Vec::new();
     for line in [
         "wc a -l",
@@ -183,7 +184,7 @@ fn first_operand_ends_the_flags_if_posix_is_requested() {
         "cksum -a md5 a -a sm3",
         "cp a b -v",
         "cp -v a b; cp a -f b",
-        "cp -t . a -v",
+        "cp -t d a -v",
     ] {
         let [ours, theirs] =
             [true, false].map(|ours| told(&dir, &format!("export POSIXLY_CORRECT=; {line}"), ours));

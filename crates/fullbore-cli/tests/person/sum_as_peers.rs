@@ -39,7 +39,7 @@ fn output_matches_the_peers() {
         let every = options.iter().flat_map(|options| more.map(|more| (*options, more)));
         let reasons = ["missing: No such file or directory", "directory: Is a directory"];
         // The number of strategies is not a multiple of the step.
-        for (options, more) in cases("sum with other strategies", 3, every) {
+        for (options, more) in cases("sum with other strategies", 4, every) {
             let [mut ours, theirs] = pair.commands(options, &[""; 0]);
             ours.args(more.split_whitespace());
             pair.run_both(&format!("{more} {options}"), [ours, theirs], |command| {
