@@ -11,7 +11,7 @@ use fullbore::file::{Output, Placement};
 use fullbore::operation::{Encoding, Part, Search};
 use fullbore::pattern::{Comparison, CopyEvent, CopyOptions, Progress};
 use fullbore::strategy::StrategySpec;
-use fullbore::{Job, op};
+use fullbore::{Input, Job, op};
 use tempfile::TempDir;
 
 /// Returns 2.6 MB, 1.5 MB of it lines: enough for stripes and several workers.
@@ -349,18 +349,25 @@ fn bytes_appended_during_a_transform_in_place_stay() {
 /// A run that waits for a pipe's writer sees its cancellation.
 #[cfg(unix)]
 #[test]
-fn a_run_over_an_idle_pipe_can_be_cancelled() {
-    let (reader, writer) = std::io::pipe().unwrap();
-    let progress = Arc::new(Progress::default());
-    let job = Job::new().progress(progress.clone());
-    let canceller = std::thread::spawn(move || {
-        std::thread::sleep(std::time::Duration::from_millis(100));
-        progress.cancel();
+fn runs_over_idle_pipes_can_be_cancelled() {
+    let (_directory, path, _) = directory();
+    let cancelled = |run: &dyn Fn(&Job, Input) -> fullbore::Result<()>| {
+        let (reader, writer) = std::io::pipe().unwrap();
+        let progress = Arc::new(Progress::default());
+        let job = Job::new().progress(progress.clone());
+        let input = fs::File::from(fullbore::sys::Handle::from(reader));
+        let error = std::thread::scope(|scope| {
+            scope.spawn(move || {
+                std::thread::sleep(std::time::Duration::from_millis(100));
+                progress.cancel();
+            });
+            run(&job, input.into()).unwrap_err()
+        });
+        assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}");
         // The writer stays open until the run has ended.
-        writer
-    });
-    let input = fs::File::from(fullbore::sys::Handle::from(reader));
-    let error = job.fold(&op::count_lines(), input).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}");
-    drop(canceller.join().unwrap());
+        drop(writer);
+    };
+    cancelled(&|job, pipe| job.fold(&op::count_lines(), pipe).map(drop));
+    cancelled(&|job, pipe| job.compare(pipe, &path).map(drop));
+    cancelled(&|job, pipe| job.compare(&path, pipe).map(drop));
 }

@@ -49,6 +49,38 @@ fn named_pipes_are_read_and_written() {
     assert_eq!(dir.names(), [""; 0]);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn pipes_between_programs_are_enlarged() {
+    use fullbore::sys::{pipe_capacity, set_pipe_capacity};
+    const WANTED: usize = 1 << 20;
+    let pipe = || std::io::pipe().unwrap();
+    if set_pipe_capacity(pipe().0, WANTED).is_err() {
+        return println!("skipped: this user's pipes cannot be enlarged");
+    }
+    let dir = TestDir::new();
+    dir.file("in", "text\n");
+    for (words, reads, writes) in [
+        ("transform upper - -", true, true),
+        ("transform upper in -", false, true),
+        ("gen 5 -", false, true),
+        ("copy in /dev/stdout", false, true),
+        ("copy /dev/stdin out", true, false),
+        ("cmp - in", true, false),
+        ("cmp in -", true, false),
+        ("wc", true, false),
+        ("grep text", true, false),
+    ] {
+        let ((from, mut source), (sink, to)) = (pipe(), pipe());
+        source.write_all(b"text\n").unwrap();
+        drop(source);
+        let ended = dir.command(words).stdin(from.try_clone().unwrap()).stdout(to).status().unwrap();
+        assert!(ended.success(), "{words}");
+        let enlarged = [&from, &sink].map(|end| pipe_capacity(end).unwrap() == WANTED);
+        assert_eq!(enlarged, [reads, writes], "{words}");
+    }
+}
+
 #[test]
 fn dev_stdin_continues_at_its_offset() {
     let dir = TestDir::new();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::stream_reader::enlarge_pipe;
 use crate::strategy::Model;
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::File;
@@ -151,6 +152,7 @@ pub(super) struct OrderedWriter {
 impl OrderedWriter {
     /// Writes to `file` from its current position.
     pub(super) fn new(file: File) -> Self {
+        enlarge_pipe(&file);
         Self { file, written: Frontier::default() }
     }
 

@@ -16,7 +16,7 @@ use fullbore_io::sys::{self, AsHandle, Code};
 const PIPE: usize = 1 << 20;
 
 /// Time after which a reader that waits for bytes checks if the run was cancelled.
-const PATIENCE: Duration = Duration::from_millis(50);
+pub(super) const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Bytes that are read before further workers start: shorter streams need none.
 const BEFORE: u64 = 2 * MEASURED;
@@ -26,6 +26,25 @@ const BEFORE: u64 = 2 * MEASURED;
 const MEASURED: u64 = if cfg!(test) { 64 << 10 } else { 8 << 20 };
 const SETTLE: u64 = MEASURED / 4;
 const CHANGE: f64 = 0.1e-3;
+
+/// Gives a pipe more room. A larger pipe is filled and emptied in fewer switches; without one everything still works.
+pub(super) fn enlarge_pipe(file: &File) {
+    if file.kind() == FileKind::Fifo && sys::pipe_capacity(file).is_ok_and(|size| size < PIPE) {
+        let _ = sys::set_pipe_capacity(file, PIPE);
+    }
+}
+
+/// Waits until a read of `file` returns bytes, its end or an error without waiting; false once `go_on` returns false.
+pub(super) fn wait_readable(file: &File, go_on: &dyn Fn() -> bool) -> bool {
+    while go_on() {
+        match sys::wait_any(&[(file.as_handle(), Direction::Read)], Some(PATIENCE)) {
+            Ok(ready) if ready == [false] => {}
+            Err(Code::INTERRUPTED) => {}
+            _ => return true,
+        }
+    }
+    false
+}
 
 /// A source without offsets.
 #[derive(Debug)]
@@ -93,10 +112,7 @@ impl StreamReader {
     /// Reads `file` from its current position. A `patient` reader waits for whole requests; another returns the bytes
     /// available, so that slow input is passed on at once.
     pub(super) fn new(file: File, patient: bool) -> Self {
-        // A larger pipe is filled and emptied in fewer switches; without one everything still works.
-        if file.kind() == FileKind::Fifo && sys::pipe_capacity(&file).is_ok_and(|size| size < PIPE) {
-            let _ = sys::set_pipe_capacity(&file, PIPE);
-        }
+        enlarge_pipe(&file);
         let state = StreamPosition { offset: 0, ended: false, next: Vec::new(), trials: None };
         Self {
             file,
@@ -105,18 +121,6 @@ impl StreamReader {
             state: Mutex::new(state),
             changed: Condvar::new(),
         }
-    }
-
-    /// Waits until bytes can be read, or the read fails or ends; false once `go_on` returns false.
-    fn wait(&self, go_on: &dyn Fn() -> bool) -> bool {
-        while go_on() {
-            match sys::wait_any(&[(self.file.as_handle(), Direction::Read)], Some(PATIENCE)) {
-                Ok(ready) if ready == [false] => {}
-                Err(Code::INTERRUPTED) => {}
-                _ => return true,
-            }
-        }
-        false
     }
 
     /// Ends the reading after `BEFORE` bytes: [`try_contenders`](Self::try_contenders) then continues it.
@@ -184,7 +188,7 @@ impl StreamReader {
         let mut held = 0;
         while !state.ended && held < request && (self.patient || held == 0 || held % unit != 0) {
             let at = offset + held as u64;
-            if !self.wait(go_on) {
+            if !wait_readable(&self.file, go_on) {
                 state.ended = true;
                 return Ok(None);
             }

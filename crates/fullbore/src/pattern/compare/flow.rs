@@ -4,11 +4,12 @@
 //! and a second thread reads the right. Available bytes are compared at once; no reader waits for a full block.
 
 use std::io;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use super::result::Which;
 use crate::pattern::progress::{Progress, Stats};
+use crate::pattern::stream_reader::{PATIENCE, enlarge_pipe, wait_readable};
 use fullbore_io::buf::{Buf, Direction, Pool};
 use fullbore_io::error::{Error, Result};
 use fullbore_io::file::{File, FileKind};
@@ -28,6 +29,7 @@ pub(super) struct Flow<'a> {
 impl<'a> Flow<'a> {
     /// Reads `file` from `base`, or from its current position if it has no offsets; at most `limit` bytes after `skip`.
     pub(super) fn of(file: &'a File, base: u64, skip: u64, limit: Option<u64>) -> Self {
+        enlarge_pipe(file);
         let at = matches!(file.kind(), FileKind::Regular | FileKind::BlockDevice).then_some(base + skip);
         let skip = if at.is_some() { 0 } else { skip };
         // Offsets that no file reaches are an error to the system; here they are the end.
@@ -35,24 +37,26 @@ impl<'a> Flow<'a> {
         Self { file, at, skip, left: limit.unwrap_or(u64::MAX), ended }
     }
 
-    /// Reads the next bytes into `buf`; none at the end. Also returns no bytes if `stop` closes while it waits.
-    fn read(&mut self, buf: &mut Buf, request: usize, stop: Option<&Handle>) -> Result<()> {
+    /// Reads the next bytes into `buf`; none at the end, nor if it stops waiting.
+    fn read(&mut self, buf: &mut Buf, request: usize, until: Until<'_>) -> Result<()> {
         while self.skip > 0 && !self.ended {
             let len = self.skip.min(request as u64) as usize;
             buf.place(0, len);
-            match self.once(&mut buf.data_mut()[..len], stop)? {
-                0 => self.ended = true,
-                count => self.skip -= count as u64,
+            match self.once(&mut buf.data_mut()[..len], until)? {
+                None | Some(0) => self.ended = true,
+                Some(count) => self.skip -= count as u64,
             }
         }
         let len = self.left.min(request as u64) as usize;
         buf.place(0, len);
         let mut held = 0;
         // Bytes that have arrived are compared before waiting for more.
-        while held < len && !self.ended && (held == 0 || self.ready(Some(Duration::ZERO), None)) {
-            match self.once(&mut buf.data_mut()[held..], stop)? {
-                0 => self.ended = true,
-                count => held += count,
+        while held < len && !self.ended {
+            let until = if held == 0 { until } else { Until::Now };
+            match self.once(&mut buf.data_mut()[held..], until)? {
+                None if held > 0 => break,
+                None | Some(0) => self.ended = true,
+                Some(count) => held += count,
             }
         }
         self.left -= held as u64;
@@ -61,23 +65,23 @@ impl<'a> Flow<'a> {
         Ok(())
     }
 
-    fn once(&mut self, data: &mut [u8], stop: Option<&Handle>) -> Result<usize> {
-        match self.at {
-            Some(at) => {
-                let count = self.file.read_at(data, at)?;
-                self.at = Some(at + count as u64);
-                Ok(count)
-            }
-            None if stop.is_some() && !self.ready(None, stop) => Ok(0),
-            None => self.file.read_next(data),
+    /// Reads once; `None` if `until` comes before bytes or the end.
+    fn once(&mut self, data: &mut [u8], until: Until<'_>) -> Result<Option<usize>> {
+        if let Some(at) = &mut self.at {
+            let count = self.file.read_at(data, *at)?;
+            *at += count as u64;
+            return Ok(Some(count));
         }
+        let readable = match until {
+            Until::Now => self.ready(Some(Duration::ZERO), None),
+            Until::Cancelled(progress) => wait_readable(self.file, &|| !progress.is_cancelled()),
+            Until::Closed(stop) => self.ready(None, Some(stop)),
+        };
+        readable.then(|| self.file.read_next(data)).transpose()
     }
 
     /// True if a read would not block; false if `stop` closes first.
     fn ready(&self, patience: Option<Duration>, stop: Option<&Handle>) -> bool {
-        if self.at.is_some() {
-            return true;
-        }
         let files = std::iter::once(self.file.as_handle()).chain(stop.map(AsHandle::as_handle));
         let files: Vec<_> = files.map(|file| (file, Direction::Read)).collect();
         loop {
@@ -89,6 +93,17 @@ impl<'a> Flow<'a> {
             }
         }
     }
+}
+
+/// The end of a wait for bytes.
+#[derive(Clone, Copy)]
+enum Until<'a> {
+    /// Nothing is waited for.
+    Now,
+    /// The run is cancelled, as the comparing thread sees within [`PATIENCE`].
+    Cancelled(&'a Progress),
+    /// The write end of this pipe is closed, as the second thread sees at once.
+    Closed(&'a Handle),
 }
 
 /// The right side as the comparing thread sees it: a block and the bytes of it already compared.
@@ -112,7 +127,7 @@ impl Right<'_> {
     }
 
     /// Reads until data or the end is there.
-    fn fill(&mut self, request: usize) -> Result<()> {
+    fn fill(&mut self, request: usize, progress: &Progress) -> Result<()> {
         if self.ended || !self.data().is_empty() {
             return Ok(());
         }
@@ -120,7 +135,7 @@ impl Right<'_> {
         match &mut self.reader {
             Reader::Here(flow) => {
                 if let Some(block) = &mut self.block {
-                    flow.read(block, request, None)?;
+                    flow.read(block, request, Until::Cancelled(progress))?;
                 }
                 self.ended = flow.ended;
             }
@@ -129,7 +144,13 @@ impl Right<'_> {
                     // The reader may have ended; then the block is not needed.
                     let _ = free.send(block);
                 }
-                self.block = given.recv().ok().transpose()?;
+                let given = loop {
+                    match given.recv_timeout(PATIENCE) {
+                        Err(RecvTimeoutError::Timeout) => progress.check()?,
+                        given => break given.ok(),
+                    }
+                };
+                self.block = given.transpose()?;
                 self.ended = self.data().is_empty();
             }
         }
@@ -183,12 +204,13 @@ pub(super) fn flow(
         buf.truncate(0);
         let mut used = 0;
         loop {
-            progress.check()?;
             if used == buf.len() && !left.ended {
-                left.read(&mut buf, request, None)?;
+                left.read(&mut buf, request, Until::Cancelled(progress))?;
                 used = 0;
             }
-            right.fill(request)?;
+            right.fill(request, progress)?;
+            // Bytes may be missing because the wait for them ended.
+            progress.check()?;
             let (ours, theirs) = (&buf.data()[used..], right.data());
             let len = ours.len().min(theirs.len());
             if len > 0 {
@@ -222,7 +244,7 @@ fn read_beside(
     stop: &Handle,
 ) {
     while let Ok(mut buf) = taken.recv() {
-        let block = right.read(&mut buf, request, Some(stop)).map(|()| buf);
+        let block = right.read(&mut buf, request, Until::Closed(stop)).map(|()| buf);
         let last = block.as_ref().map_or(true, Buf::is_empty);
         if give.send(block).is_err() || last {
             return;
