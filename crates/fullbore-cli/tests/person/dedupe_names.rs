@@ -3,8 +3,8 @@
 use crate::support::*;
 
 /// Returns the inode numbers of files.
-fn inodes<const N: usize>(dir: &TestDir, names: [&str; N]) -> [u64; N] {
-    names.map(|name| fs::metadata(dir.at(name)).unwrap().ino())
+fn inodes<const N: usize>(dir: &TestDir, names: [impl AsRef<str>; N]) -> [u64; N] {
+    names.map(|name| fs::metadata(dir.at(name.as_ref())).unwrap().ino())
 }
 
 #[cfg(target_os = "linux")]
@@ -55,6 +55,30 @@ fn hard_links_move_all_names_of_a_file_or_none() {
     assert_eq!(text.matches(": linked\n").count(), 4, "{text}");
     let all = inodes(&dir, ["a/1", "t/2", "t/2h", "t/.hidden", "u/2"]);
     assert!(all.iter().all(|inode| *inode == all[0]), "{all:?}");
+}
+
+/// A file that has reached the maximum number of links does not replace the rest of its group.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_group_larger_than_the_link_limit_is_linked_in_parts() {
+    /// Of ext4.
+    const LIMIT: usize = 65_000;
+    if !fullbore_testkit::runs_all("dedupe at the link limit") {
+        return;
+    }
+    let dir = TestDir::new();
+    let mount = mount_image("mkfs.ext4 -q", &dir.at("image"), 64 << 20, &dir.at("ext4"));
+    let Some(_mount) = or_skip("a file with the maximum number of links", mount) else { return };
+    dir.directories(["ext4/more", "ext4/group"]);
+    dir.files(["ext4/group/a", "ext4/group/b1", "ext4/group/c"], "the same");
+    fs::hard_link(dir.at("ext4/group/b1"), dir.at("ext4/group/b2")).unwrap();
+    for number in 0..LIMIT - 2 {
+        fs::hard_link(dir.at("ext4/group/a"), dir.at(&format!("ext4/more/{number}"))).unwrap();
+    }
+    let text = dir.run("dedupe --link hard ext4/group").succeeds().text();
+    assert_eq!(text.matches(": linked\n").count(), 2, "{text}");
+    let [a, b1, b2, c] = inodes(&dir, ["a", "b1", "b2", "c"].map(|name| format!("ext4/group/{name}")));
+    assert!(a == b1 && b2 == c && a != c, "{text}");
 }
 
 #[test]

@@ -52,7 +52,8 @@ impl Links {
         let mut outcomes = Vec::new();
         let device = |file: &HashedFile| file.inode.identity.0;
         let first = device(&group.files[0]);
-        let mut kept: HashMap<u64, &HashedFile> = HashMap::new();
+        // Of each device, the file that replaces the others, and a name that it keeps.
+        let mut kept: HashMap<u64, (&HashedFile, &Path)> = HashMap::new();
         for file in &group.files {
             let alone = || group.files.iter().filter(|other| device(other) == device(file)).count() == 1;
             if device(file) != first && alone() {
@@ -61,8 +62,8 @@ impl Links {
                 continue;
             }
             for name in &file.inode.names {
-                let keep: &HashedFile = kept.entry(device(file)).or_insert(file);
-                let outcome = if std::ptr::eq(keep, file) {
+                let keep = *kept.entry(device(file)).or_insert((file, name));
+                let outcome = if std::ptr::eq(keep.0, file) {
                     LinkResult::Kept
                 } else {
                     match self.replace(keep, file, name, directories) {
@@ -71,7 +72,7 @@ impl Links {
                         Ok(None) => LinkResult::Linked,
                         Err(error) if error.code() == Some(Code::TOO_MANY_NAMES) => {
                             // The file has reached its maximum number of links: from here on this one is kept.
-                            kept.insert(device(file), file);
+                            kept.insert(device(file), (file, name));
                             LinkResult::Kept
                         }
                         Err(error) => LinkResult::Failed(error),
@@ -87,12 +88,12 @@ impl Links {
     /// since they were found, so changes of paths in the meantime have no effect.
     fn replace(
         self,
-        keep: &HashedFile,
+        (keep, kept_name): (&HashedFile, &Path),
         file: &HashedFile,
         name: &Path,
         directories: &Directories,
     ) -> Result<Option<&'static str>> {
-        let source = directories.of(&keep.inode.names[0])?;
+        let source = directories.of(kept_name)?;
         let target = directories.of(name)?;
         let (one, other) = (OpenInode::open(&source)?, OpenInode::open(&target)?);
         for (kin, known, path) in [(&one, keep, source.path), (&other, file, name)] {

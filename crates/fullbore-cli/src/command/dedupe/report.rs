@@ -28,8 +28,12 @@ impl<'r> Report<'r> {
     /// Prints the totals of all groups.
     pub(super) fn head(&mut self, groups: &[Group]) -> Result<(), Exit> {
         let files: u64 = groups.iter().map(|group| group.files.len() as u64).sum();
-        let total: u64 = groups.iter().map(|group| group.files.len() as u64 * group.len).sum();
-        let redundant: u64 = groups.iter().map(|group| (group.files.len() as u64 - 1) * group.len).sum();
+        // Sparse files can be longer together than 2^64 bytes.
+        let bytes = |more: u64| {
+            let of = |group: &Group| (group.files.len() as u64 - more).saturating_mul(group.len);
+            groups.iter().map(of).fold(0, u64::saturating_add)
+        };
+        let (total, redundant) = (bytes(0), bytes(1));
         let more = files - groups.len() as u64;
         self.summary = json!({
             "groups": groups.len(), "files": files, "bytes": total,
