@@ -35,6 +35,28 @@ pub(crate) fn corpus() -> TestDir {
     dir
 }
 
+// A file system in memory has files of any length.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_last_bytes_that_a_file_can_have_are_compared() {
+    const LENGTH: u64 = i64::MAX as u64;
+    let shared = Path::new("/dev/shm");
+    if !shared.is_dir() {
+        return println!("skipped: no /dev/shm");
+    }
+    let dir = TestDir::within(shared);
+    for (name, last) in [("a", b'x'), ("b", b'y')] {
+        let file = File::create(dir.at(name)).unwrap();
+        if let Err(error) = file.set_len(LENGTH) {
+            return println!("skipped: a file of the maximum length: {error}");
+        }
+        file.write_all_at(&[last], LENGTH - 1).unwrap();
+    }
+    for (skip, code) in [(LENGTH - 8, 1), (LENGTH - 1, 1), (LENGTH, 0)] {
+        assert_eq!(dir.run(&format!("cmp -s -i {skip} a b")).code(), code, "{skip}");
+    }
+}
+
 // Holes: a file on Windows is data to its end.
 #[cfg(unix)]
 #[test]

@@ -30,11 +30,13 @@ impl<'a> Flow<'a> {
     /// Reads `file` from `base`, or from its current position if it has no offsets; at most `limit` bytes after `skip`.
     pub(super) fn of(file: &'a File, base: u64, skip: u64, limit: Option<u64>) -> Self {
         enlarge_pipe(file);
-        let at = matches!(file.kind(), FileKind::Regular | FileKind::BlockDevice).then_some(base + skip);
-        let skip = if at.is_some() { 0 } else { skip };
+        let placed = matches!(file.kind(), FileKind::Regular | FileKind::BlockDevice);
+        let at = placed.then_some(base.saturating_add(skip));
+        let skip = if placed { 0 } else { skip };
         // Offsets that no file reaches are an error to the system; here they are the end.
-        let ended = at.is_some_and(|at| at > i64::MAX as u64 - (1 << 30));
-        Self { file, at, skip, left: limit.unwrap_or(u64::MAX), ended }
+        let most = at.map_or(u64::MAX, |at| (i64::MAX as u64).saturating_sub(at));
+        let left = limit.unwrap_or(u64::MAX).min(most);
+        Self { file, at, skip, left, ended: most == 0 }
     }
 
     /// Reads the next bytes into `buf`; none at the end, nor if it stops waiting.
