@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use fullbore::error::ErrorKind;
 use fullbore::file::{Output, Placement};
 use fullbore::operation::{Encoding, Part, Search};
-use fullbore::pattern::{Comparison, CopyEvent, CopyOptions, Progress};
+use fullbore::pattern::{Backup, BackupControl, Comparison, CopyEvent, CopyOptions, Progress, Reflink};
 use fullbore::strategy::StrategySpec;
 use fullbore::{Input, Job, op};
 use tempfile::TempDir;
@@ -370,4 +370,37 @@ fn runs_over_idle_pipes_can_be_cancelled() {
     cancelled(&|job, pipe| job.fold(&op::count_lines(), pipe).map(drop));
     cancelled(&|job, pipe| job.compare(pipe, &path).map(drop));
     cancelled(&|job, pipe| job.compare(&path, pipe).map(drop));
+}
+
+/// A name that waits for the copy of another name makes no backup that its second turn repeats.
+#[cfg(unix)]
+#[test]
+fn postponed_names_are_backed_up_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    for name in ["source/a", "source/b", "target/b"] {
+        fs::create_dir_all(at(name)).unwrap();
+    }
+    fs::write(at("source/a/x"), vec![1; 4 << 20]).unwrap();
+    fs::hard_link(at("source/a/x"), at("source/b/y")).unwrap();
+    fs::write(at("target/b/y"), "old").unwrap();
+    let mut options = CopyOptions { recursive: true, report_plans: true, ..CopyOptions::default() };
+    options.preserve.links = true;
+    options.reflink = Reflink::Never;
+    options.workers = Some(2);
+    options.backup = Some(Backup { control: BackupControl::Numbered, suffix: "~".into() });
+    // While one name is being copied, the other worker reaches the other name.
+    let wait = |event| {
+        let begin = std::time::Instant::now();
+        if let CopyEvent::Planned { .. } = event {
+            while !at("target/b/y.~1~").exists() && begin.elapsed().as_millis() < 500 {
+                std::thread::yield_now();
+            }
+        }
+    };
+    let pairs = [(at("source/."), at("target/."))];
+    let stats = Job::new().copy_with(&pairs, &options, &wait).unwrap();
+    assert_eq!((stats.failed, stats.files, stats.hard_links), (0, 1, 1));
+    assert_eq!(fs::read(at("target/b/y.~1~")).unwrap(), b"old");
+    assert!(!at("target/b/y.~2~").exists());
 }

@@ -52,6 +52,46 @@ pub(crate) fn nasty(dir: &TestDir, name: &str) -> PathBuf {
     root
 }
 
+/// A later source may replace the copy of a file with several names before its other names are reached.
+#[test]
+fn names_of_a_replaced_copy_get_a_copy_of_their_own() {
+    for words in ["copy -a p/. q/. r/. into", "copy -a --backup=t p/f q/f r/g into"] {
+        let dir = TestDir::new();
+        dir.directories(["p", "q", "r", "into"]);
+        fs::hard_link(dir.file("p/f", "old"), dir.at("r/g")).unwrap();
+        dir.file("q/f", "new");
+        dir.run(words).succeeds();
+        assert_eq!((dir.read("into/f"), dir.read("into/g")), (b"new".to_vec(), b"old".to_vec()), "{words}");
+    }
+}
+
+// Calls are counted.
+#[cfg(target_os = "linux")]
+#[test]
+fn names_are_synced_at_level_full() {
+    let dir = TestDir::new();
+    dir.directories(["there", "empty"]);
+    symlink("file", dir.at("link")).unwrap();
+    dir.fifo("fifo");
+    fs::hard_link(dir.file("file", "bytes"), dir.at("other")).unwrap();
+    // The directory of the new name, and that of a new directory.
+    for (words, least) in [
+        ("copy -P --sync full link there/link", 1),
+        ("copy -R --sync full fifo there/fifo", 1),
+        ("copy -l --sync full file there/hard", 1),
+        ("copy -s --sync full file symbolic", 1),
+        ("copy -d --sync full file other there", 3),
+        ("copy -a --resume --sync full empty new", 2),
+        ("copy --attributes-only --sync full file there/file", 1),
+    ] {
+        let log = dir.at("log");
+        let Some(mut traced) = traced(&["-e", "trace=fsync"], &log, &dir.command(words)) else { return };
+        run(&mut traced).succeeds();
+        let count = fs::read_to_string(&log).unwrap().lines().filter(|line| line.contains("fsync(")).count();
+        assert!(count >= least, "{words}: {count}");
+    }
+}
+
 #[test]
 fn archive_copy_preserves_everything_visible() {
     let dir = TestDir::new();

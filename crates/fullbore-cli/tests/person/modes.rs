@@ -28,6 +28,61 @@ fn a_replaced_file_keeps_its_mode_and_owner() {
     assert_eq!((owner, group), (65534, 65533));
 }
 
+/// Attributes that are not preserved stay those of the replaced file.
+#[test]
+fn a_replaced_file_keeps_what_is_not_preserved() {
+    let Some(()) = or_skip("files of another user", root()) else { return };
+    let dir = TestDir::new();
+    dir.file("in", "abc");
+    dir.set_mode("in", 0o640);
+    for (words, wanted) in [
+        ("copy --preserve=mode in out", (0o640, 65534, 65533)),
+        ("copy -a --no-preserve=ownership in out", (0o640, 65534, 65533)),
+        ("copy --preserve=ownership in out", (0o604, 0, 0)),
+        ("copy -p in out", (0o640, 0, 0)),
+        ("copy --preserve=timestamps in out", (0o604, 65534, 65533)),
+    ] {
+        let _ = fs::remove_file(dir.at("out"));
+        chown(dir.file("out", "old"), Some(65534), Some(65533)).unwrap();
+        dir.set_mode("out", 0o604);
+        dir.run(words).succeeds();
+        assert_eq!((rights(&dir, "out"), dir.read("out")), (wanted, b"abc".to_vec()), "{words}");
+    }
+}
+
+// Default access lists.
+#[cfg(target_os = "linux")]
+#[test]
+fn new_files_obey_the_default_access_list() {
+    let dir = TestDir::new();
+    dir.directories(["tree"]);
+    dir.file("tree/small", "abc");
+    dir.file("tree/large", bytes(300_000, 1));
+    let place = dir.at("place");
+    fs::create_dir(&place).unwrap();
+    // Owner, group, others.
+    let entries = [(1u16, 7u16), (4, 7), (32, 0)];
+    let entry =
+        |(tag, rights): (u16, u16)| [&tag.to_le_bytes()[..], &rights.to_le_bytes(), &[0xff; 4]].concat();
+    let list = [2u32.to_le_bytes().to_vec(), entries.into_iter().flat_map(entry).collect()].concat();
+    let flags = rustix::fs::XattrFlags::empty();
+    if let Err(error) = rustix::fs::setxattr(&place, "system.posix_acl_default", &list, flags) {
+        return println!("skipped: default access lists: {error}");
+    }
+    for (umask, mode) in [("022", 0o644), ("077", 0o664)] {
+        for name in ["tree/small", "tree/large"] {
+            dir.set_mode(name, mode);
+        }
+        let copy = r#""$0" copy tree/small tree/large place && "$0" copy -r tree place"#;
+        dir.shell(&format!("umask {umask}; {copy}; \"$0\" copy --attributes-only tree/small place/empty"))
+            .succeeds();
+        for name in ["small", "large", "tree/small", "tree/large", "empty"] {
+            assert_eq!(dir.mode(&format!("place/{name}")), mode & 0o770, "{name}");
+        }
+        dir.shell("rm -r place/*").succeeds();
+    }
+}
+
 /// A file owned by its writer runs as its writer: it must not keep the bits that made the old file run as its owner.
 #[test]
 fn set_id_bits_survive_only_with_owner_and_group() {

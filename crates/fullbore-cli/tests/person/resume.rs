@@ -159,6 +159,34 @@ fn a_stale_journal_stops_no_later_copy() {
     assert_eq!(dir.names(), ["source", "target"]);
 }
 
+/// The source of an interrupted run may be too short for a journal in the next.
+#[test]
+fn a_source_that_became_short_leaves_nothing_behind() {
+    let dir = TestDir::new();
+    dir.file("source", bytes(LENGTH, 6));
+    let target = dir.at("target");
+    kill_in_the_middle(|| resume(&dir, "source target"), &target);
+    assert!(part(dir.path()).is_some());
+    dir.file("source", "short");
+    run(&mut resume(&dir, "source target")).succeeds();
+    assert_eq!(
+        (dir.names(), dir.read("target")),
+        (vec!["source".into(), "target".into()], b"short".to_vec())
+    );
+}
+
+#[test]
+fn directories_of_the_same_name_are_merged() {
+    let dir = TestDir::new();
+    dir.directories(["p/x", "q/x", "into"]);
+    dir.files(["p/x/1", "q/x/2"], "bytes");
+    run(&mut resume(&dir, "-r p/x q/x into")).succeeds();
+    assert_eq!(
+        (names(&dir.at("into")), names(&dir.at("into/x"))),
+        (vec!["x".into()], vec!["1".into(), "2".into()])
+    );
+}
+
 #[test]
 #[cfg_attr(windows, ignore = "Wine reports the last change as the time of birth")]
 fn same_command_resumes_the_tree() {

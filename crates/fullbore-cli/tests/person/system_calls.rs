@@ -63,6 +63,11 @@ fn leaves_nothing_partial(template: &TestDir, what: &str, keeps: bool, command: 
         }
     }
     assert!(before.keys().all(|path| after.contains_key(path)), "a file is lost: {what}");
+    if what.contains("--backup") {
+        let is_out = |path: &Path| path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"out"));
+        let kept = after.iter().any(|(path, state)| is_out(path) && state.content == b"old bytes");
+        assert!(kept, "neither the target nor its backup has the old bytes: {what}");
+    }
 }
 
 /// Fails the calls one by one. `keeps`: a failed run leaves a part and a journal for the next.
@@ -90,6 +95,12 @@ fn copy_with_failing_calls_leaves_nothing_partial() {
     fail_each("copy --sync full in out", false);
     fail_each("copy -p little out", false);
     fail_each("transform none in out", false);
+}
+
+#[test]
+fn backups_outlive_failures_after_the_target_is_replaced() {
+    fail_each("copy -a --backup tree/link out", false);
+    fail_each("copy --sync full --backup little out", false);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::path::Path;
 use super::cleanup::{self, Temporary};
 use super::held::HeldDir;
 use super::inner::File;
-use super::naming::{TargetName, directory};
+use super::naming::{TargetName, directory, umask, usual_mode};
 use super::publish::{Attributes, Finish, OutputState, begin, dangling, publish};
 use super::types::{CommitReport, Durability};
 use crate::error::{Error, ErrorKind, Result};
@@ -202,15 +202,31 @@ impl Output {
 
     /// True if the output replaces a file and takes over its mode and owner.
     pub fn inherits(&self) -> bool {
-        match &self.state {
-            OutputState::Unnamed { finish, .. }
-            | OutputState::Named { finish, .. }
-            | OutputState::Kept { finish, .. } => {
-                matches!(finish, Finish::Inherit(_))
-            }
-            OutputState::Existing(_) => true,
-            OutputState::Stream => false,
-        }
+        let replaces = matches!(self.state.place(), Some((_, Finish::Inherit(_))));
+        replaces || matches!(self.state, OutputState::Existing(_))
+    }
+
+    /// Gives the output the owner of the file that it replaces, where permitted: for writers that set only the mode themselves.
+    #[doc(hidden)]
+    pub fn inherit_owner(&self) {
+        self.state.inherit_owner(&self.file);
+    }
+
+    /// Gives the output the mode and the access list of the file that it replaces: for writers that set only the owner
+    /// themselves, and have set it.
+    #[doc(hidden)]
+    pub fn inherit_mode(&self) -> Result<()> {
+        self.state.inherit_mode(&self.file)
+    }
+
+    /// The mode of a new file in the directory of this output that is created with `mode`: by the directory's default access
+    /// control list, or by the umask.
+    #[doc(hidden)]
+    pub fn usual_mode(&self, mode: u32) -> Result<u32> {
+        let Some((place, _)) = self.state.place() else { return Ok(mode & !umask()) };
+        let directory =
+            place.directory.fd().map_err(|error| Error::io("set the mode of", place.path(), error))?;
+        Ok(usual_mode(&directory, mode))
     }
 
     /// The process's standard output.

@@ -26,6 +26,33 @@ pub(super) enum OutputState {
     Stream,
 }
 
+impl OutputState {
+    /// The place of an output that gets its name at the end, and the source of its attributes.
+    pub(super) fn place(&self) -> Option<(&TargetName, Finish)> {
+        match self {
+            Self::Unnamed { place, finish }
+            | Self::Named { place, finish, .. }
+            | Self::Kept { place, finish, .. } => Some((place, *finish)),
+            Self::Existing(_) | Self::Stream => None,
+        }
+    }
+
+    /// Gives `file` the owner of the file that it will replace.
+    pub(super) fn inherit_owner(&self, file: &File) {
+        if let Some((_, Finish::Inherit(old))) = self.place() {
+            give(file, old.owner);
+        }
+    }
+
+    /// Gives `file`, which has its final owner, the mode and the access list of the file that it will replace.
+    pub(super) fn inherit_mode(&self, file: &File) -> Result<()> {
+        match self.place() {
+            Some((place, Finish::Inherit(old))) => inherit_mode(file, permitted_mode(old.mode, false), place),
+            _ => Ok(()),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Finish {
     /// Those of any new file.
@@ -163,10 +190,14 @@ fn complete(file: &File, finish: Finish, place: &TargetName) -> Result<()> {
     }
 }
 
-/// Gives the new file the old one's owner, where permitted, and then its mode, of which a change of owner clears bits; on Windows
-/// also its access list, named streams and flags.
+/// Gives the new file the old one's owner, where permitted, and then its mode, of which a change of owner clears bits.
 fn inherit(file: &File, old: Attributes, place: &TargetName) -> Result<()> {
     let mode = permitted_mode(old.mode, give(file, old.owner));
+    inherit_mode(file, mode, place)
+}
+
+/// Gives the new file `mode` and the old one's access list; on Windows also its named streams and flags.
+fn inherit_mode(file: &File, mode: u32, place: &TargetName) -> Result<()> {
     let failed = |error| Error::io("inherit the access rights and streams of", place.path(), error);
     let directory = place.directory.fd().map_err(failed)?;
     match sys::inherit(&directory, &place.name, file) {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::options::Preserve;
 use fullbore_io::error::{Error, Result};
-use fullbore_io::file::{File, permitted_mode, umask, usual_mode};
+use fullbore_io::file::{Output, permitted_mode, usual_mode};
 use fullbore_io::sys::{self, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags, OsStrExt, Status};
 
 /// The access control lists, which belong to the mode.
@@ -21,9 +21,9 @@ pub(super) fn usual(preserve: &Preserve, stat: &Status) -> u32 {
     }
 }
 
-/// Gives a file the mode of a copy that does not keep the source's.
-pub(super) fn set_usual(preserve: &Preserve, stat: &Status, file: &File) -> Result<()> {
-    let mode = usual(preserve, stat) & !umask();
+/// Gives a new output the mode of a copy that does not keep the source's.
+pub(super) fn set_usual(preserve: &Preserve, stat: &Status, output: &Output) -> Result<()> {
+    let (file, mode) = (output.file(), output.usual_mode(usual(preserve, stat))?);
     if sys::status(file).is_ok_and(|now| now.permissions() == mode) {
         return Ok(());
     }

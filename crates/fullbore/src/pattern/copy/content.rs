@@ -89,8 +89,9 @@ impl Content<'_> {
         if made.is_some() {
             self.attributes(&output, stat)?;
         }
-        let output = if output.inherits() { output } else { output.inherit_metadata(false) };
-        output.commit_len(len, self.options.durability)?;
+        let preserve = &self.options.preserve;
+        let inherits = output.inherits() && !preserve.mode && !preserve.owner;
+        output.inherit_metadata(inherits).commit_len(len, self.options.durability)?;
         if let Some(journal) = journal {
             journal.finish()?;
         }
@@ -276,6 +277,7 @@ impl Content<'_> {
         let mut memory = vec![0; (range.end - range.start).min(REQUEST) as usize];
         let mut at = range.start;
         while at < range.end {
+            self.progress.check()?;
             let len = (range.end - at).min(REQUEST) as usize;
             let read = self.input.read_at(&mut memory[..len], at)?;
             if read == 0 {
@@ -319,13 +321,17 @@ impl Content<'_> {
     }
 
     fn attributes(&self, output: &Output, stat: &Status) -> Result<()> {
-        let (options, file) = (self.options, output.file());
-        if !options.preserve.mode && !output.inherits() {
-            attributes::set_usual(&options.preserve, stat, file)?;
+        let (preserve, file) = (&self.options.preserve, output.file());
+        if !preserve.mode && !output.inherits() {
+            attributes::set_usual(preserve, stat, output)?;
+        }
+        if preserve.mode && !preserve.owner {
+            output.inherit_owner();
         }
         let (source, target) =
             (AttributeTarget::Open(self.input.as_handle()), AttributeTarget::Open(file.as_handle()));
-        attributes::keep(&options.preserve, source, stat, target, &|| file.path().to_owned(), false)
+        attributes::keep(preserve, source, stat, target, &|| file.path().to_owned(), false)?;
+        if preserve.owner && !preserve.mode { output.inherit_mode() } else { Ok(()) }
     }
 }
 

@@ -103,7 +103,8 @@ impl TreeCopy<'_> {
         .map_err(of_target)?;
         match (&begun, noted) {
             (Some(begun), _) => begun.made(identity, &target)?,
-            (None, Some(name)) if name != "." => {
+            // A note of this run says that an earlier source is copied to the same directory.
+            (None, Some(name)) if name != "." && !self.is_begun(&parent.target, name) => {
                 begun = BegunDirectory::find(&parent.target, name, identity, &target)?;
             }
             _ => {}
@@ -184,10 +185,21 @@ impl TreeCopy<'_> {
         let (from, to) =
             (AttributeTarget::Open(source.as_handle()), AttributeTarget::Open(target.as_handle()));
         attributes::keep(preserve, from, stat, to, &paths, false)?;
-        if directory.new && self.options.durability == Durability::Full && !sys::SYNCS_FILE_SYSTEMS {
-            directory.target.sync().map_err(|error| Error::io("sync", paths(), error))?;
+        // A hidden directory is synced with all its content, where one call does that.
+        let alone = !directory.fresh || !sys::SYNCS_FILE_SYSTEMS;
+        if directory.new && self.options.durability == Durability::Full && alone {
+            let failed = |error| Error::io("sync", paths(), error);
+            directory.target.sync().map_err(failed)?;
+            if let (false, Some(parent)) = (directory.fresh, &directory.parent) {
+                parent.target.sync().map_err(failed)?;
+            }
         }
         Ok(())
+    }
+
+    /// True if this run holds the note of a directory.
+    fn is_begun(&self, parent: &HeldDir, name: &OsStr) -> bool {
+        self.begun.lock().iter().any(|begun| begun.is_of(parent, name))
     }
 
     /// Gives a complete directory its name.

@@ -11,7 +11,7 @@ use super::directory::{Entry, path};
 use super::failure::{Copied, CopyError};
 use super::journal::{Journal, STRIPE};
 use super::options::{Backup, BackupControl, CopyEvent, CopyKind, Existing, Overwrite};
-use super::tree_copy::{Saved, TargetState, TreeCopy, Worker};
+use super::tree_copy::{NameState, Saved, TargetState, TreeCopy, Worker};
 
 impl TreeCopy<'_> {
     /// Reports a source that was named before; true if so.
@@ -83,8 +83,12 @@ impl TreeCopy<'_> {
         }
         if whole || options.existing == Existing::Update && new <= old {
             // Other names of the source may follow, and become names of this target.
-            if self.has_names(entry, &stat) && self.linked(worker, entry, &stat)? {
-                self.first(entry, &stat, Ok::<_, CopyError>(()))?;
+            if self.has_names(entry, &stat) {
+                match self.linked(worker, entry, &stat)? {
+                    NameState::First => self.first(entry, &stat, Ok::<_, CopyError>(()))?,
+                    NameState::Linked => {}
+                    NameState::Postponed => return Ok(TargetState::Stays),
+                }
             }
             return Ok(self.stays(worker, entry));
         }
@@ -210,25 +214,26 @@ impl TreeCopy<'_> {
         Err(same_file())
     }
 
-    /// Copies to a target unless it stays. A backup is reverted if the copy fails.
+    /// Copies to a target unless it stays. A backup is reverted if `copy` fails before the target is replaced, or returns `false`:
+    /// it has postponed the entry.
     pub(super) fn over_existing(
         &self,
         worker: &mut Worker,
         entry: &Entry<'_>,
         plain: bool,
-        copy: impl FnOnce(&mut Worker, &TargetState) -> Copied<()>,
+        copy: impl FnOnce(&mut Worker, &TargetState) -> Copied<bool>,
     ) -> Copied<()> {
         let found = self.existing(worker, entry, plain)?;
         if matches!(found, TargetState::Stays) {
             return Ok(());
         }
         let result = copy(worker, &found);
-        if result.is_err()
+        if !matches!(result, Ok(true))
             && let TargetState::Replaced(Some(saved)) = &found
         {
             saved.undo(entry);
         }
-        result
+        result.map(drop)
     }
 }
 

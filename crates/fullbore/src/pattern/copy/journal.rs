@@ -169,14 +169,18 @@ impl Journal {
         Ok(())
     }
 
-    /// Removes the journal of a complete target: a run killed after naming the target left it.
+    /// Removes the journal of a complete target, and the part that it names: a run killed after naming the target left the
+    /// journal, and one killed before that, while the source was another, left both.
     pub(super) fn discard(directory: &HeldDir, target: &OsStr) {
         if let Ok(Some(note)) = Note::open(directory, target, false)
             && let Ok(Some(header)) = read_header(&note)
             && let Ok(fd) = directory.fd()
-            && matches!(sys::stat_at(fd, &header.part, AtFlags::NOFOLLOW), Err(Code::NOT_FOUND))
+            && let Ok(part) = adopt(&fd, &header)
         {
-            // It is of no further use; failure to remove it is harmless.
+            // They are of no further use; failure to remove them is harmless.
+            if part.is_some() {
+                let _ = sys::remove(&fd, &header.part, AtFlags::empty());
+            }
             let _ = note.remove();
         }
     }
@@ -294,15 +298,13 @@ mod tests {
         let (journal, (_, name)) = fixture.open().unwrap();
         journal.note(0, 4, &[1; 32]).unwrap();
         drop(journal);
-        Journal::discard(&fixture.held, OsStr::new("target"));
-        assert!(fixture.journal().exists(), "its part still exists");
         std::fs::rename(fixture.room.path().join(&name), fixture.room.path().join("target")).unwrap();
         let (journal, (_, again)) = fixture.open().unwrap();
         assert!(journal.fresh() && again != name);
         drop(journal);
-        std::fs::remove_file(fixture.room.path().join(&again)).unwrap();
         Journal::discard(&fixture.held, OsStr::new("target"));
-        assert!(!fixture.journal().exists());
+        assert!(!fixture.journal().exists() && !fixture.room.path().join(&again).exists());
+        assert!(fixture.room.path().join("target").exists());
     }
 
     #[test]

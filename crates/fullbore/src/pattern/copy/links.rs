@@ -1,27 +1,28 @@
 //! Entries without bytes of their own: further names of files, and symbolic links, pipes, sockets and devices.
 
 use std::ffi::{CStr, CString};
+use std::sync::Arc;
 
 use fullbore_io::error::{Error, Result};
-use fullbore_io::file::Temporary;
-use fullbore_io::sys::{self, AsHandle, AtFlags, Code, FileKind, OsStrExt, Status};
+use fullbore_io::file::{Durability, Temporary};
+use fullbore_io::sys::{self, AsHandle, AtFlags, Code, FileKind, Handle, OsStrExt, Status};
 
 use super::attributes::{self, AttributeTarget};
-use super::directory::{Entry, path};
+use super::directory::{Entry, c_name, path};
 use super::failure::{Copied, CopyError};
 use super::options::CopyKind;
-use super::tree_copy::{LinkAction, TargetState, TreeCopy, Worker};
+use super::tree_copy::{LinkAction, NameState, TargetState, TreeCopy, Worker};
 
 impl TreeCopy<'_> {
-    /// Handles a name of a file with several names; true if the file is to be copied.
-    pub(super) fn linked(&self, worker: &mut Worker, entry: &Entry<'_>, stat: &Status) -> Copied<bool> {
+    /// Handles a name of a file with several names.
+    pub(super) fn linked(&self, worker: &mut Worker, entry: &Entry<'_>, stat: &Status) -> Copied<NameState> {
         let names = (!self.follows(entry.directory)).then_some(stat.nlink);
         let place = match self.links.claim(stat.identity(), names) {
-            LinkAction::First => return Ok(true),
+            LinkAction::First => return Ok(NameState::First),
             LinkAction::Later => {
                 let later = (entry.directory.clone(), entry.source.to_owned(), entry.target.to_owned());
                 self.later.lock().push(later);
-                return Ok(false);
+                return Ok(NameState::Postponed);
             }
             LinkAction::Linked(place) => place,
         };
@@ -32,15 +33,31 @@ impl TreeCopy<'_> {
             error: error.into(),
         };
         let first = place.0.fd().map_err(|error| Error::io("open", place.0.path(), error))?;
+        let there = sys::stat_at(&first, &place.1, AtFlags::NOFOLLOW);
+        if !there.is_ok_and(|there| there.identity() == place.2) {
+            // The name leads to another file by now: a later source of this run may have the same target.
+            self.links.restart(stat.identity());
+            return Ok(NameState::First);
+        }
         let target = entry.within()?;
         let link = |name: &CStr| sys::hard_link(&first, &place.1, &target, name, AtFlags::empty());
         match link(entry.target) {
-            Err(Code::EXISTS) => self.over(entry, link)?,
+            Err(Code::EXISTS) => self.over(entry, link, |_| Ok(()))?,
             other => other.map_err(failed)?,
         }
+        self.sync_name(entry)?;
         worker.stats.hard_links += 1;
         self.report_copied(entry, None, None);
-        Ok(false)
+        Ok(NameState::Linked)
+    }
+
+    /// Syncs the directory of a name that was just created, if names are to be on the device too.
+    fn sync_name(&self, entry: &Entry<'_>) -> Result<()> {
+        if self.options.durability != Durability::Full || entry.directory.fresh {
+            return Ok(());
+        }
+        let failed = |error| Error::io("sync the directory of", entry.target_path(), error);
+        entry.directory.target.sync().map_err(failed)
     }
 
     /// Notes the result for the first name of a file with several.
@@ -51,9 +68,14 @@ impl TreeCopy<'_> {
         result: std::result::Result<T, E>,
     ) -> std::result::Result<T, E> {
         let identity = stat.identity();
-        match &result {
-            Ok(_) => self.links.done(identity, (entry.directory.target.clone(), entry.target.to_owned())),
-            Err(_) => self.links.failed(identity),
+        let look = |within: Arc<Handle>| sys::stat_at(&within, entry.target, AtFlags::NOFOLLOW).ok();
+        let copy = result.as_ref().ok().and_then(|_| entry.within().ok()).and_then(look);
+        match copy {
+            Some(copy) => {
+                let directory = entry.directory.target.clone();
+                self.links.done(identity, (directory, entry.target.to_owned(), copy.identity()));
+            }
+            None => self.links.failed(identity),
         }
         result
     }
@@ -97,11 +119,12 @@ impl TreeCopy<'_> {
                 leads_from_target(entry)?;
             }
             match found {
-                TargetState::Stays => return Ok(()),
+                TargetState::Stays => return Ok(true),
                 TargetState::New => make(entry.target).map_err(failed)?,
                 TargetState::There if !replaces => return Err(failed(Code::EXISTS)),
-                TargetState::There | TargetState::Replaced(_) => self.over(entry, make)?,
+                TargetState::There | TargetState::Replaced(_) => self.over(entry, make, |_| Ok(()))?,
             }
+            self.sync_name(entry)?;
             if symbolic {
                 worker.stats.others += 1;
             } else {
@@ -109,7 +132,7 @@ impl TreeCopy<'_> {
             }
             self.created(entry, symbolic);
             self.report_copied(entry, Some(found), None);
-            Ok(())
+            Ok(true)
         })
     }
 
@@ -117,18 +140,22 @@ impl TreeCopy<'_> {
         self.over_existing(worker, entry, false, |worker, found| self.special_over(worker, entry, found))
     }
 
-    fn special_over(&self, worker: &mut Worker, entry: &Entry<'_>, found: &TargetState) -> Copied<()> {
+    fn special_over(&self, worker: &mut Worker, entry: &Entry<'_>, found: &TargetState) -> Copied<bool> {
         let stat = entry.stat()?;
         let several = self.has_names(entry, &stat);
-        if several && !self.linked(worker, entry, &stat)? {
-            return Ok(());
+        if several {
+            match self.linked(worker, entry, &stat)? {
+                NameState::First => {}
+                NameState::Linked => return Ok(true),
+                NameState::Postponed => return Ok(false),
+            }
         }
         let result = self.made(entry, &stat, found);
         if several { self.first(entry, &stat, result) } else { result }?;
         worker.stats.others += 1;
         self.created(entry, stat.kind() == FileKind::Symlink);
         self.report_copied(entry, Some(found), None);
-        Ok(())
+        Ok(true)
     }
 
     fn made(&self, entry: &Entry<'_>, stat: &Status, found: &TargetState) -> Result<()> {
@@ -159,28 +186,40 @@ impl TreeCopy<'_> {
             }
             Ok(())
         };
+        let finish = |name: &CStr| {
+            let from = AttributeTarget::Name(base.as_handle(), source);
+            let to = AttributeTarget::Name(within.as_handle(), name);
+            if !link {
+                attributes::widen(&self.options.preserve, stat, &within, to)
+                    .map_err(|error| Error::io("set the mode of", entry.target_path(), error.into()))?;
+            }
+            attributes::keep(&self.options.preserve, from, stat, to, &|| directory.target_path(target), link)
+        };
         match found {
-            TargetState::Replaced(_) => self.over(entry, make)?,
-            TargetState::There if link && self.options.force => self.over(entry, make)?,
-            _ => make(target).map_err(failed)?,
+            TargetState::Replaced(_) => self.over(entry, make, finish)?,
+            TargetState::There if link && self.options.force => self.over(entry, make, finish)?,
+            _ => {
+                make(target).map_err(failed)?;
+                finish(target)?;
+            }
         }
-        let from = AttributeTarget::Name(base.as_handle(), source);
-        let to = AttributeTarget::Name(within.as_handle(), target);
-        if !link {
-            attributes::widen(&self.options.preserve, stat, &within, to)
-                .map_err(|error| Error::io("set the mode of", entry.target_path(), error.into()))?;
-        }
-        attributes::keep(&self.options.preserve, from, stat, to, &|| directory.target_path(target), link)
+        self.sync_name(entry)
     }
 
-    /// Creates an entry under a temporary name and renames it over `target`.
-    pub(super) fn over(&self, entry: &Entry<'_>, make: impl Fn(&CStr) -> sys::Result<()>) -> Result<()> {
+    /// Creates an entry under a temporary name, finishes it, and renames it over `target`.
+    pub(super) fn over(
+        &self,
+        entry: &Entry<'_>,
+        make: impl Fn(&CStr) -> sys::Result<()>,
+        finish: impl FnOnce(&CStr) -> Result<()>,
+    ) -> Result<()> {
         let Entry { directory, target, .. } = *entry;
         let failed = |error: std::io::Error| Error::io("replace", directory.target_path(target), error);
         let made = Temporary::create(&directory.target, path(target).as_os_str(), false, |_, name| {
             make(&CString::new(name.as_bytes()).map_err(|_| Code::INVALID)?)
         });
         let (temporary, ()) = made.map_err(failed)?;
+        finish(&c_name(temporary.name())?)?;
         let within = directory.target()?;
         // Renaming one name of a file over another of its names keeps both; the temporary one is removed in any case.
         sys::rename(&within, temporary.name(), &within, target).map_err(|error| failed(error.into()))

@@ -186,7 +186,10 @@ const MAGIC: &[u8; 16] = b"fullbore tree 1\n";
 const LEN: usize = 16 + 6 * 8 + 32;
 
 /// The note of a begun directory. It outlives the process, for the next run.
-pub(super) struct BegunDirectory(Note);
+pub(super) struct BegunDirectory {
+    note: Note,
+    target: OsString,
+}
 
 /// The identity of a directory, which a later one in its place does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -221,12 +224,17 @@ impl BegunDirectory {
     pub(super) fn plan(parent: &HeldDir, target: &OsStr, source: (u64, u64)) -> Result<Option<Self>> {
         let Some(note) = Note::open(parent, target, true)? else { return Ok(None) };
         note.write(&bytes(source, DirectoryIdentity::default()))?;
-        Ok(Some(Self(note)))
+        Ok(Some(Self { note, target: target.to_owned() }))
+    }
+
+    /// True if it is the note of this directory.
+    pub(super) fn is_of(&self, parent: &HeldDir, target: &OsStr) -> bool {
+        self.target == target && self.note.directory.identity() == parent.identity()
     }
 
     /// Notes that the directory was created.
     pub(super) fn made(&self, source: (u64, u64), target: &Handle) -> Result<()> {
-        self.0.write(&bytes(source, DirectoryIdentity::of(target).unwrap_or_default()))
+        self.note.write(&bytes(source, DirectoryIdentity::of(target).unwrap_or_default()))
     }
 
     /// The note of an existing directory, if it was begun as the copy of this source.
@@ -244,7 +252,7 @@ impl BegunDirectory {
         let ours = DirectoryIdentity::of(there).is_ok_and(is)
             || is(DirectoryIdentity::default()) && untouched(there);
         if ours {
-            return Ok(Some(Self(note)));
+            return Ok(Some(Self { note, target: target.to_owned() }));
         }
         if said.starts_with(MAGIC) {
             // Of a directory that is gone, or of another copy to it.
@@ -254,7 +262,7 @@ impl BegunDirectory {
     }
 
     pub(super) fn end(self) -> Result<()> {
-        self.0.remove()
+        self.note.remove()
     }
 }
 

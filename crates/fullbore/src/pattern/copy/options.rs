@@ -298,7 +298,7 @@ macro_rules! counts {
         impl $name {
             /// Adds another copy's statistics.
             pub fn add(&mut self, other: &Self) {
-                $(self.$field += other.$field;)*
+                $(self.$field = self.$field.saturating_add(other.$field);)*
             }
         }
     };

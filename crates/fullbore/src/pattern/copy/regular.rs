@@ -8,7 +8,7 @@ use super::directory::{Directory, Entry, path};
 use super::failure::Copied;
 use super::journal::{Journal, STRIPE};
 use super::options::{CopyEvent, CopyKind, CopyStats, Reflink};
-use super::tree_copy::{TargetState, TreeCopy, Worker};
+use super::tree_copy::{NameState, TargetState, TreeCopy, Worker};
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{
     Durability, File, FileStamp, Output, Placement, clones, linkable, name_unnamed, share_all,
@@ -35,11 +35,15 @@ impl TreeCopy<'_> {
         entry: &Entry<'_>,
         kind: FileKind,
         found: &TargetState,
-    ) -> Copied<()> {
+    ) -> Copied<bool> {
         let (fd, stat) = self.open(entry, kind)?;
         let several = self.has_names(entry, &stat);
-        if several && !self.linked(worker, entry, &stat)? {
-            return Ok(());
+        if several {
+            match self.linked(worker, entry, &stat)? {
+                NameState::First => {}
+                NameState::Linked => return Ok(true),
+                NameState::Postponed => return Ok(false),
+            }
         }
         let result = match self.options.kind {
             CopyKind::Attributes => self.attributes(entry, fd, &stat, found),
@@ -49,7 +53,7 @@ impl TreeCopy<'_> {
         worker.stats.add(&stats);
         self.created(entry, false);
         self.report_copied(entry, Some(found), Some(stats));
-        Ok(())
+        Ok(true)
     }
 
     fn bytes(
@@ -100,13 +104,15 @@ impl TreeCopy<'_> {
             let there = sys::open_at(entry.within()?, entry.target, flags, 0)
                 .map_err(|error| Error::io("open", place(), error.into()))?;
             keep(there.as_handle())?;
+            if self.options.durability == Durability::Full {
+                sys::sync_all(&there).map_err(|error| Error::io("sync", place(), error.into()))?;
+            }
         } else {
             let output = Output::create_entry_at(&entry.directory.target, path(entry.target).as_os_str())?;
-            let file = output.file();
             if !self.options.preserve.mode {
-                attributes::set_usual(&self.options.preserve, stat, file)?;
+                attributes::set_usual(&self.options.preserve, stat, &output)?;
             }
-            keep(file.as_handle())?;
+            keep(output.file().as_handle())?;
             output.inherit_metadata(false).commit(self.options.durability)?;
         }
         Ok(CopyStats { files: 1, ..CopyStats::default() })
@@ -290,12 +296,19 @@ impl TreeCopy<'_> {
             }
             other => other?,
         };
-        let keeps = options.preserve.mode || options.preserve.owner;
-        let output = match matches!(found, TargetState::There) && output.inherits() && keeps {
-            true => output.inherit_metadata(false),
-            false => output,
-        };
-        Content { input: &input, options, progress: self.progress, report: self.report, turn: &self.turn }
-            .copy(stat, output, journal)
+        let journaled = journal.is_some();
+        let stats = Content {
+            input: &input,
+            options,
+            progress: self.progress,
+            report: self.report,
+            turn: &self.turn,
+        }
+        .copy(stat, output, journal)?;
+        if options.resume && stored && !journaled {
+            // A run that was stopped while the source was longer may have left them.
+            Journal::discard(held, name);
+        }
+        Ok(stats)
     }
 }

@@ -15,7 +15,7 @@ use crate::pattern::progress::Progress;
 use fullbore_io::error::ErrorKind;
 use fullbore_io::file::{HeldDir, Temporary, is_cleaning_up};
 use fullbore_io::lock::{Condvar, Mutex};
-use fullbore_io::sys::{self, AtFlags, Status};
+use fullbore_io::sys::{self, AtFlags, Code, Status};
 
 pub(super) struct TreeCopy<'a> {
     pub(super) options: &'a CopyOptions,
@@ -143,13 +143,16 @@ pub(super) struct Saved {
 }
 
 impl Saved {
-    /// Reverts the backup after the target was not replaced.
+    /// Reverts the backup unless the target was replaced: then the backup is the only name of the old bytes.
     pub(super) fn undo(&self, entry: &Entry<'_>) {
         let Ok(within) = entry.within() else { return };
-        // One of the two names keeps the bytes in any case.
-        if self.moved {
+        let target = sys::stat_at(&within, entry.target, AtFlags::NOFOLLOW);
+        if self.moved && matches!(target, Err(Code::NOT_FOUND)) {
             let _ = sys::rename(&within, &self.name, &within, entry.target);
-        } else if self.fresh {
+        } else if self.fresh
+            && let (Ok(target), Ok(saved)) = (target, sys::stat_at(&within, &*self.name, AtFlags::NOFOLLOW))
+            && target.identity() == saved.identity()
+        {
             let _ = sys::remove(&within, &self.name, AtFlags::empty());
         }
     }
@@ -159,13 +162,24 @@ impl Saved {
 #[derive(Default)]
 pub(super) struct Links(Mutex<HashMap<(u64, u64), Copy>>);
 
-type Named = (HeldDir, CString);
+/// The directory and the name of a copy, and its device and inode.
+type Named = (HeldDir, CString, (u64, u64));
 
 struct Copy {
     /// The copy; none yet while it is being made.
     place: Option<Named>,
     /// Names that may still follow; `None` if followed links make the number unknown.
     left: Option<u64>,
+}
+
+/// The state of a name of a file with several names.
+pub(super) enum NameState {
+    /// The file is to be copied to this name.
+    First,
+    /// The name is one of the copy now.
+    Linked,
+    /// The copy is in progress; the name follows at the end.
+    Postponed,
 }
 
 pub(super) enum LinkAction {
@@ -214,7 +228,12 @@ impl Links {
             .lock()
             .values()
             .filter_map(|copy| copy.place.as_ref())
-            .for_each(|(directory, _)| directory.release());
+            .for_each(|(directory, ..)| directory.release());
+    }
+
+    /// Notes that the copy is gone, and that another one is being made.
+    pub(super) fn restart(&self, identity: (u64, u64)) {
+        self.0.lock().entry(identity).or_insert(Copy { place: None, left: None }).place = None;
     }
 
     /// Notes that copying the first name failed: the next one becomes the first.
