@@ -91,7 +91,7 @@ fn system() -> &'static str {
 
 fn forget_serial(device: &mut probe::Device) {
     device.serial = None;
-    device.stands_on.iter_mut().for_each(forget_serial);
+    device.backed_by.iter_mut().for_each(forget_serial);
 }
 
 fn described(device: &probe::Device) -> Device {

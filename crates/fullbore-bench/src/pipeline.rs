@@ -92,7 +92,7 @@ fn memory(machine: &Machine) -> String {
 fn leaves(devices: &[Device]) -> Vec<&Device> {
     devices
         .iter()
-        .flat_map(|device| if device.stands_on.is_empty() { vec![device] } else { leaves(&device.stands_on) })
+        .flat_map(|device| if device.backed_by.is_empty() { vec![device] } else { leaves(&device.backed_by) })
         .collect()
 }
 
@@ -188,7 +188,7 @@ mod tests {
             "name": "nvme0n1", "number": "259:0", "partition": null, "model": "Quick Disk", "serial": null,
             "transport": "nvme/pcie", "link": link, "composition": null, "size": null, "read_only": null,
             "queue": fullbore::probe::Queue::default(), "queue_depth": null, "hardware_queues": null,
-            "numa_node": null, "backing_file": null, "stands_on": [], "stands_on_unknown": null,
+            "numa_node": null, "backing_file": null, "backed_by": [], "backed_by_unknown": null,
         });
         serde_json::from_value(text).unwrap()
     }
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn links_of_several_disks_add_up_unless_one_is_unknown() {
         let sata = || disk(Some(("SATA 6.0 Gbps", 600_000_000)));
-        let raid = Device { stands_on: vec![sata(), sata()], ..disk(None) };
+        let raid = Device { backed_by: vec![sata(), sata()], ..disk(None) };
         let of = |devices| pipeline(&cells(), &environment(devices)).unwrap();
         let both = of(vec![raid]);
         assert_eq!(

@@ -155,7 +155,7 @@ fn engines(differences: &mut Differences, a: &Environment, b: &Environment) {
 }
 
 /// Fields of a device that identify it and do not affect speed.
-const NAMES: [&str; 5] = ["number", "serial", "backing_file", "partition", "stands_on_unknown"];
+const NAMES: [&str; 5] = ["number", "serial", "backing_file", "partition", "backed_by_unknown"];
 
 struct DeviceSettings {
     name: String,
@@ -225,7 +225,7 @@ fn add(settings: &mut BTreeMap<String, String>, prefix: &str, device: &Value) {
                 settings
                     .extend(queue.iter().map(|(name, v)| (format!("{prefix}{}", worded(name)), plain(v))));
             }
-            ("stands_on", Value::Array(below)) => {
+            ("backed_by", Value::Array(below)) => {
                 for (place, device) in below.iter().enumerate() {
                     add(settings, &format!("{prefix}underlying device {}: ", place + 1), device);
                 }

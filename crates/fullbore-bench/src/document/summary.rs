@@ -8,8 +8,8 @@ use super::regime::Regime;
 use super::sample::{Latency, Proof, Sample};
 use super::warning::{StopReason, Warning};
 use crate::stats::{
-    Bootstrap, Changes, Course, Drift, Estimate, Level, Modes, Repeatability, WarmUp, change_points, levels,
-    mann_kendall, median, outliers, repeatability, two_humps,
+    Bootstrap, Changes, Course, Drift, Estimate, Level, Modes, Repeatability, WarmUp, change_points,
+    find_modes, levels, mann_kendall, median, outliers, repeatability,
 };
 use crate::units;
 
@@ -167,7 +167,7 @@ pub fn summarise(samples: &[Sample], labels: &Labels, options: &SummaryOptions) 
         achieved_depth,
         latency: latency(&usable),
         outliers: outliers(&rates).into_iter().map(|i| positions[i]).collect(),
-        modes: two_humps(&rates),
+        modes: find_modes(&rates),
         levels: levels(&rates, bootstrap),
         changes: change_points(&rates, bootstrap).filter(|changes| !changes.points.is_empty()),
         repeatability: repeatability(&rates),

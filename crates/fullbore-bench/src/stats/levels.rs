@@ -42,7 +42,7 @@ pub struct Modes {
 /// The samples are cut in two where that leaves the least variance within the parts. The best cut explains 64 % of the
 /// variance of a normal and 75 % of a uniform distribution, more in small samples; it must explain more than in about
 /// 99.5 % of uniform samples of that number, the flattest unimodal distribution.
-pub fn two_humps(values: &[f64]) -> Option<Modes> {
+pub fn find_modes(values: &[f64]) -> Option<Modes> {
     let sorted = sorted(values);
     let n = sorted.len();
     let (left, edges) = cuts(&sorted, 2).into_iter().next()?;
@@ -71,7 +71,7 @@ const MOST_LEVELS: usize = 5;
 ///
 /// For two to five levels, the samples are cut where that leaves the least variance within the parts (Fisher's exact
 /// optimum). A uniform distribution, the flattest unimodal one, leaves about 1/k² of its variance within k parts. As in
-/// [`two_humps`], a number of levels counts only if it leaves less than nearly all uniform samples of
+/// [`find_modes`], a number of levels counts only if it leaves less than nearly all uniform samples of
 /// that number do, every level holds 15 % of the samples and is 10 % above the one below. Of the numbers that count,
 /// the one farthest below chance is taken.
 ///
@@ -185,7 +185,7 @@ mod tests {
         for _ in 0..500 {
             let values: Vec<f64> =
                 (0..20).map(|i| if i % 4 == 0 { 1.3 } else { 2.6 } * (1.0 + 0.03 * rng.normal())).collect();
-            if let Some(modes) = two_humps(&values) {
+            if let Some(modes) = find_modes(&values) {
                 found += 1;
                 assert!((modes.low.value - 1.3).abs() < 0.15 && (modes.high.value - 2.6).abs() < 0.2);
                 assert!((modes.low.share - 0.25).abs() < 1e-9 && (modes.high.share - 0.75).abs() < 1e-9);
@@ -199,12 +199,12 @@ mod tests {
         let near: Vec<f64> = (0..20).map(|i| if i % 2 == 0 { 100.0 } else { 103.0 }).collect();
         let few = [1.0, 1.0, 1.0, 9.0, 9.0, 9.0, 9.0];
         for values in [near.as_slice(), &few] {
-            assert!(two_humps(values).is_none() && levels(values, &Bootstrap::default()).is_empty());
+            assert!(find_modes(values).is_none() && levels(values, &Bootstrap::default()).is_empty());
         }
         assert!(levels(&[4.0; 30], &Bootstrap::default()).is_empty());
         let mut outlier = vec![1.0, 1.01, 0.99, 1.0, 1.02, 0.98, 1.0, 1.01, 0.99];
         outlier.push(9.0);
-        assert_eq!(two_humps(&outlier), None);
+        assert_eq!(find_modes(&outlier), None);
     }
 
     #[test]
@@ -228,10 +228,10 @@ mod tests {
     }
 
     #[test]
-    fn three_levels_are_found_where_two_humps_finds_none() {
+    fn three_levels_are_found_where_find_modes_finds_none() {
         // Evenly spaced and equally full: the best cut in two explains three quarters, as for a uniform distribution.
         let values: Vec<f64> = (0..24).map(|i| f64::from(i % 3 + 1) + 0.01 * f64::from(i)).collect();
-        assert_eq!(two_humps(&values), None);
+        assert_eq!(find_modes(&values), None);
         let found = levels(&values, &Bootstrap::default());
         assert_eq!(found.len(), 3, "{found:?}");
         for (level, expected) in found.iter().zip([1.105, 2.115, 3.125]) {

@@ -32,7 +32,7 @@ pub use drift::{Drift, mann_kendall};
 pub use fit::{CostLine, fit_cost, fit_cost_samples};
 pub use half_power::{HalfPower, half_power};
 pub use interval::{Bootstrap, Estimate};
-pub use levels::{Level, MIN_SAMPLES_FOR_MODES, Modes, levels, two_humps};
+pub use levels::{Level, MIN_SAMPLES_FOR_MODES, Modes, find_modes, levels};
 pub use quantile::{OUTLIER_SCORE, median, median_absolute_deviation, modified_z_scores, outliers, quantile};
 pub use repeatability::{REPEATABLE_WITHIN, Repeatability, repeatability};
 pub use request_time::{Law, RequestTime, fit_request_time};

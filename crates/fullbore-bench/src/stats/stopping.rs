@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::interval::Bootstrap;
-use super::levels::two_humps;
+use super::levels::find_modes;
 use super::quantile::{mean, squares};
 
 /// Stops when the interval of the median is narrow and remains so, but never before a few samples.
@@ -56,7 +56,7 @@ impl StopRule {
             width.is_some_and(|width| width <= self.relative_half_width)
         };
         within(bootstrap.after_stopping())
-            && (two_humps(values).is_none()
+            && (find_modes(values).is_none()
                 || within(Bootstrap { confidence: CONFIDENCE_OF_TWO_LEVELS, ..*bootstrap }))
     }
 }

@@ -2,7 +2,7 @@
 //! in, with shares and intervals that hold them; and warm-up, after which the mean is that of the steady state.
 
 use fullbore_bench::stats::{
-    Bootstrap, ChangePoint, Changes, Xoshiro256, change_points, levels, median, two_humps, warm_up,
+    Bootstrap, ChangePoint, Changes, Xoshiro256, change_points, find_modes, levels, median, warm_up,
 };
 
 use crate::laws::{INDEPENDENT, Law, MEDIAN, bootstrap, share, within};
@@ -121,11 +121,11 @@ fn a_single_hump_has_none() {
             let wrong = share(1000, 30, |run, rng| {
                 // Spread by half of the median, so that the 10% threshold does not help.
                 let wide: Vec<f64> = law.draw(n, rng).iter().map(|v| MEDIAN + 3.0 * (v - MEDIAN)).collect();
-                two += u16::from(two_humps(&wide).is_some());
+                two += u16::from(find_modes(&wide).is_some());
                 !levels(&wide, &bootstrap(run, 300)).is_empty()
             });
             within(..=0.05, wrong, format!("{law:?}, {n} samples taken for several levels"));
-            within(..=0.01, f64::from(two) / 1000.0, format!("{law:?}, {n} samples taken for two humps"));
+            within(..=0.01, f64::from(two) / 1000.0, format!("{law:?}, {n} samples taken for two modes"));
         }
     }
 }

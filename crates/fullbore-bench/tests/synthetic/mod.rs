@@ -371,7 +371,7 @@ pub fn environment() -> Environment {
                     "name": "vda", "number": "254:0", "model": "A drive", "transport": "nvme/pcie", "size": 1u64 << 39,
                     "queue_depth": 1023, "backing_file": null, "serial": null, "partition": {"start": 1048576},
                     "queue": {"scheduler": "none", "read_ahead": 131072},
-                    "stands_on": []
+                    "backed_by": []
                 }]
             }
         }),

@@ -88,9 +88,11 @@ pub struct Device {
     /// The file of a loop device.
     pub backing_file: Option<String>,
     /// Underlying devices: the members of a dm or md device, the disk under a loop device's file.
-    pub stands_on: Vec<Device>,
-    /// Reason if `stands_on` is unknown although it should not be.
-    pub stands_on_unknown: Option<String>,
+    #[cfg_attr(feature = "serde", serde(alias = "stands_on"))]
+    pub backed_by: Vec<Device>,
+    /// Reason if `backed_by` is unknown although it should not be.
+    #[cfg_attr(feature = "serde", serde(alias = "stands_on_unknown"))]
+    pub backed_by_unknown: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,7 +150,7 @@ fn of_folder(
     };
     let name = name_of(disk);
     let backing = text(&disk.join("loop/backing_file"));
-    let (stands_on, stands_on_unknown) = below(kernel, disk, backing.as_deref(), under_file, level);
+    let (backed_by, backed_by_unknown) = below(kernel, disk, backing.as_deref(), under_file, level);
     Ok(Device {
         number,
         partition,
@@ -166,8 +168,8 @@ fn of_folder(
         hardware_queues: Some(names(&disk.join("mq")).len() as u64).filter(|count| *count > 0),
         numa_node: numa_node(disk, &kernel.sys),
         backing_file: backing,
-        stands_on,
-        stands_on_unknown,
+        backed_by,
+        backed_by_unknown,
         name,
     })
 }
@@ -370,10 +372,10 @@ mod tests {
         let (_root, kernel) = machine();
         let device = of_number(&kernel, (253, 0).into(), &no_file, 0).unwrap();
         assert_eq!((device.name.as_str(), device.composition.as_deref()), ("dm-0", Some("vg-home")));
-        assert_eq!(device.stands_on.len(), 1);
-        assert_eq!(device.stands_on[0].name, "nvme0n1");
+        assert_eq!(device.backed_by.len(), 1);
+        assert_eq!(device.backed_by[0].name, "nvme0n1");
         assert_eq!(device.link, None, "its members have links");
-        assert_eq!(device.stands_on_unknown, None);
+        assert_eq!(device.backed_by_unknown, None);
     }
 
     #[test]
@@ -386,9 +388,9 @@ mod tests {
         };
         let device = of_number(&kernel, (7, 3).into(), &under, 0).unwrap();
         assert_eq!(device.backing_file.as_deref(), Some("/images/disk one.img"));
-        assert_eq!(device.stands_on, std::slice::from_ref(&disk));
+        assert_eq!(device.backed_by, std::slice::from_ref(&disk));
         let device = of_number(&kernel, (7, 3).into(), &no_file, 0).unwrap();
-        assert_eq!(device.stands_on_unknown.as_deref(), Some("no mount table"));
+        assert_eq!(device.backed_by_unknown.as_deref(), Some("no mount table"));
     }
 
     #[test]

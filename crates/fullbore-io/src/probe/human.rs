@@ -278,11 +278,11 @@ fn device_lines(text: &mut Text, device: &Device, what: &str, shown: &mut Vec<De
     text.maybe("zoned", queue.zoned.clone().filter(|model| model != "none"));
     text.maybe("NUMA node", device.numa_node.map(|node| node.to_string()));
     text.maybe("backing file", device.backing_file.clone());
-    text.maybe("backed by", device.stands_on_unknown.as_ref().map(|why| format!("unknown: {why}")));
-    if !device.stands_on.is_empty() {
-        let names: Vec<_> = device.stands_on.iter().map(|under| under.name.as_str()).collect();
+    text.maybe("backed by", device.backed_by_unknown.as_ref().map(|why| format!("unknown: {why}")));
+    if !device.backed_by.is_empty() {
+        let names: Vec<_> = device.backed_by.iter().map(|under| under.name.as_str()).collect();
         text.line("backed by", &names.join(", "));
-        for under in &device.stands_on {
+        for under in &device.backed_by {
             device_lines(text, under, "underlying device", shown);
         }
     }
