@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex};
 use fullbore::error::ErrorKind;
 use fullbore::file::{Output, Placement};
 use fullbore::operation::{Encoding, Part, Search};
-use fullbore::pattern::{Backup, BackupControl, Comparison, CopyEvent, CopyOptions, Progress, Reflink};
+use fullbore::pattern::{Comparison, CopyEvent, CopyOptions, Progress};
 use fullbore::strategy::StrategySpec;
-use fullbore::{Input, Job, op};
+use fullbore::{Job, op};
 use tempfile::TempDir;
 
 /// Returns 2.6 MB, 1.5 MB of it lines: enough for stripes and several workers.
@@ -351,7 +351,7 @@ fn bytes_appended_during_a_transform_in_place_stay() {
 #[test]
 fn runs_over_idle_pipes_can_be_cancelled() {
     let (_directory, path, _) = directory();
-    let cancelled = |run: &dyn Fn(&Job, Input) -> fullbore::Result<()>| {
+    let cancelled = |run: &dyn Fn(&Job, fullbore::Input) -> fullbore::Result<()>| {
         let (reader, writer) = std::io::pipe().unwrap();
         let progress = Arc::new(Progress::default());
         let job = Job::new().progress(progress.clone());
@@ -376,6 +376,7 @@ fn runs_over_idle_pipes_can_be_cancelled() {
 #[cfg(unix)]
 #[test]
 fn postponed_names_are_backed_up_once() {
+    use fullbore::pattern::{Backup, BackupControl, Reflink};
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
     for name in ["source/a", "source/b", "target/b"] {
