@@ -54,8 +54,12 @@ impl AsyncFile {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn copy_range(&self, range: Range<u64>, target: &Self, offset: u64) -> BlockingCall<CopyReport> {
-        let target = target.file().clone();
-        self.on_thread("copy", move |file| file.copy_range(range, &target, offset))
+        let (target, dispatch) = (target.file().clone(), self.driver().dispatch().clone());
+        self.on_thread("copy", move |file| {
+            let waits = waits_for_others(file.kind()) || waits_for_others(target.kind());
+            let _beside = waits.then(|| dispatch.wait_beside());
+            file.copy_range(range, &target, offset)
+        })
     }
 
     /// Waits until the bytes, or with [`Durability::Full`] the metadata too, are on the device. As with [`File::sync`], a
@@ -120,7 +124,20 @@ impl AsyncFile {
 /// [`ErrorKind::SameFile`](crate::error::ErrorKind::SameFile) if both paths are one file.
 pub async fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<CopyReport> {
     let (from, to) = (from.as_ref().to_owned(), to.as_ref().to_owned());
-    BlockingCall::new(Driver::shared()?, "copy", move || copy_file(&from, &to)).await
+    let driver = Driver::shared()?;
+    let dispatch = driver.dispatch().clone();
+    let copy = move || {
+        let waits = |path| sys::stat(path).is_ok_and(|stat| waits_for_others(stat.kind()));
+        let _beside = (waits(&from) || waits(&to)).then(|| dispatch.wait_beside());
+        copy_file(&from, &to)
+    };
+    BlockingCall::new(driver, "copy", copy).await
+}
+
+/// True if opening, reading or writing a file of this kind may wait for another process, which must not keep a thread from the
+/// driver's other calls.
+fn waits_for_others(kind: FileKind) -> bool {
+    !matches!(kind, FileKind::Regular | FileKind::BlockDevice | FileKind::Directory)
 }
 
 fn copy_file(from: &Path, to: &Path) -> Result<CopyReport> {
@@ -250,8 +267,7 @@ impl OpenOptions {
     }
 }
 
-/// Opens `path` by `how`. The open of a named pipe waits for its other end, which must not keep a thread from the driver's other
-/// calls.
+/// Opens `path` by `how`, beside the driver's threads if it may wait: for the other end of a named pipe.
 fn waiting_beside(
     driver: &Driver,
     path: PathBuf,
@@ -259,8 +275,8 @@ fn waiting_beside(
 ) -> impl FnOnce() -> Result<File> + Send + 'static {
     let dispatch = driver.dispatch().clone();
     move || {
-        let is_pipe = sys::stat(&path).is_ok_and(|stat| stat.kind() == FileKind::Fifo);
-        let _beside = is_pipe.then(|| dispatch.wait_beside());
+        let waits = sys::stat(&path).is_ok_and(|stat| waits_for_others(stat.kind()));
+        let _beside = waits.then(|| dispatch.wait_beside());
         how(&path)
     }
 }

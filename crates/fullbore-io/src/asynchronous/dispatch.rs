@@ -13,6 +13,8 @@ use crate::sys::forks;
 use crate::sys::shared_ring::{RingWaiter, SharedRing};
 use crate::sys::{Code, Wake};
 
+const FORKED: &str = "the driver was created before this process was forked: create another";
+
 /// The state shared by the clones of a driver, its threads and its futures.
 pub(super) struct Dispatch {
     core: Mutex<Core>,
@@ -67,13 +69,10 @@ impl Dispatch {
         }
     }
 
-    /// Fails in a forked child.
-    fn admit(&self) -> io::Result<()> {
-        if forks() == self.forks {
-            return Ok(());
-        }
-        // The threads exist only in the parent, and its ring must not be used here.
-        Err(io::Error::other("the driver was created before this process was forked: create another"))
+    /// True in a forked child. The threads exist only in the parent, one of them may have held the lock at the fork, and the ring
+    /// is shared with the parent.
+    fn is_foreign(&self) -> bool {
+        forks() != self.forks
     }
 
     /// Accepts an operation, or returns it if it cannot run.
@@ -84,8 +83,8 @@ impl Dispatch {
         operation: Operation,
         waker: &Waker,
     ) -> Result<Key, (Operation, io::Error)> {
-        if let Err(error) = self.admit() {
-            return Err((operation, error));
+        if self.is_foreign() {
+            return Err((operation, io::Error::other(FORKED)));
         }
         let waker = Some(waker.clone());
         let mut core = self.lock();
@@ -129,11 +128,12 @@ impl Dispatch {
             self.reap(&mut core);
             let over = core.closing && core.on_ring == 0;
             let queued = core.ring.as_ref().map_or(0, SharedRing::queued);
+            let patience = core.patience();
             self.unlock(core);
             if over {
                 return;
             }
-            waiter.submit_and_wait(queued);
+            waiter.submit_and_wait(queued, patience);
         }
     }
 
@@ -147,7 +147,11 @@ impl Dispatch {
     }
 
     /// Takes the result of an operation, or stores the waker.
+    ///
+    /// # Panics
+    /// In a forked child: the operation is the parent's.
     pub(super) fn poll(self: &Arc<Self>, key: Key, waker: &Waker) -> Poll<(Operation, IoResult)> {
+        assert!(!self.is_foreign(), "{FORKED}");
         // The clone, then the waker that it replaces.
         let mut clone = None;
         loop {
@@ -167,6 +171,9 @@ impl Dispatch {
 
     #[cfg(any(feature = "tokio", feature = "futures", test))]
     pub(super) fn is_done(self: &Arc<Self>, key: Key) -> bool {
+        if self.is_foreign() {
+            return false;
+        }
         let mut core = self.lock();
         self.reap(&mut core);
         core.hand_over();
@@ -176,6 +183,9 @@ impl Dispatch {
     }
 
     pub(super) fn cancel(self: &Arc<Self>, key: Key) {
+        if self.is_foreign() {
+            return;
+        }
         let mut core = self.lock();
         let cancelled = || io::Error::from(Code::CANCELLED);
         let Core { slots, wakes, .. } = &mut *core;
@@ -194,6 +204,9 @@ impl Dispatch {
 
     /// Detaches an operation whose future is dropped. A read is cancelled where possible; one that has started keeps its resources.
     pub(super) fn detach(self: &Arc<Self>, key: Key) {
+        if self.is_foreign() {
+            return;
+        }
         let mut core = self.lock();
         let (waker, gone) = core.slots.detach(key);
         core.gone.extend(gone);
@@ -210,11 +223,14 @@ impl Dispatch {
 
     /// Closes the driver after its last handle: the threads end once the operations in flight are complete.
     pub(super) fn close(&self) {
+        if self.is_foreign() {
+            return;
+        }
         let mut core = self.lock();
         core.closing = true;
         self.work.notify_all();
         self.wake_watch();
-        if let (Some(ring), true) = (&mut core.ring, forks() == self.forks) {
+        if let Some(ring) = &mut core.ring {
             ring.nudge();
             ring.submit();
         }
@@ -222,6 +238,9 @@ impl Dispatch {
 
     /// Returns the number of operations that wait and the number in flight.
     pub(super) fn open(&self) -> (usize, usize) {
+        if self.is_foreign() {
+            return (0, 0);
+        }
         let core = self.lock();
         (core.slots.open() - core.slots.flying(), core.slots.flying())
     }

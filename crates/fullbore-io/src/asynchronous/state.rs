@@ -2,10 +2,12 @@
 
 use std::collections::VecDeque;
 use std::task::Waker;
+use std::time::Duration;
 
 use super::slots::{IoResult, Key, Slots};
 use crate::buf::{Direction, Loan};
 use crate::file::File;
+use crate::file::inner::Unwritten;
 use crate::sys::shared_ring::{SharedRing, Ticket};
 use crate::sys::{self, Code, Completed, RawHandle, TransferFlags};
 
@@ -29,6 +31,8 @@ pub(super) struct Movement {
     pub(super) flags: TransferFlags,
     /// True if cancellation was requested, so that `ECANCELED` is the expected result.
     pub(super) cancelled: bool,
+    /// The mark of an output, which must not be complete before a write to it.
+    pub(super) _unwritten: Option<Unwritten>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +55,13 @@ impl Operation {
     }
 }
 
+/// Transfers in flight, of which some complete soon, usually.
+const MANY: usize = 8;
+
+/// Time after which queued operations are submitted even if none completes: those in flight may be of a server that does not
+/// answer.
+const PATIENCE: Duration = Duration::from_millis(10);
+
 pub(super) struct Core {
     pub(super) slots: Slots<Operation>,
     pub(super) ring: Option<SharedRing<File>>,
@@ -70,6 +81,8 @@ pub(super) struct Core {
     pub(super) on_ring: usize,
     /// Operations on the ring that complete soon: transfers at offsets, not of pipes.
     pub(super) prompt: usize,
+    /// True if the thread that waits for the ring submits within [`PATIENCE`] what is queued meanwhile.
+    pub(super) is_timed: bool,
     pub(super) closing: bool,
     /// Wakers to call and operations to drop once the lock is released: both may run foreign code.
     pub(super) wakes: Vec<Waker>,
@@ -91,6 +104,7 @@ impl Core {
             idle: 0,
             on_ring: 0,
             prompt: 0,
+            is_timed: false,
             closing: false,
             wakes: Vec::with_capacity(in_flight),
             gone: Vec::with_capacity(in_flight),
@@ -147,15 +161,20 @@ impl Core {
     }
 
     /// Submits the queued operations, unless the thread that waits for the ring will do so soon: with many transfers in flight it
-    /// does so after every completion, without a call for it. At most a fifth of them wait this way.
+    /// does so after every completion, without a call for it, or after [`PATIENCE`]. At most a fifth of them wait this way.
     pub(super) fn hand_over(&mut self) {
-        const MANY: usize = 8;
         let Some(ring) = &mut self.ring else { return };
         let queued = ring.queued();
         let flying = self.prompt.saturating_sub(queued);
-        if queued > 0 && (flying < MANY || queued * 4 >= flying) {
+        if queued > 0 && (!self.is_timed || flying < MANY || queued * 4 >= flying) {
             ring.submit();
         }
+    }
+
+    /// Notes how long the thread that waits for the ring waits next: without a limit if few transfers are in flight.
+    pub(super) fn patience(&mut self) -> Option<Duration> {
+        self.is_timed = self.prompt >= MANY && self.ring.as_ref().is_some_and(SharedRing::waits_for_a_time);
+        self.is_timed.then_some(PATIENCE)
     }
 
     pub(super) fn reap(&mut self) -> bool {

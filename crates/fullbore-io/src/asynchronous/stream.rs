@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker, ready};
 
 use super::file::AsyncFile;
 use super::transfer::Transfer;
-use crate::file::inner::Unwritten;
+use crate::error::{Error, ErrorKind};
 
 /// Bytes per read of callers that read fewer: they are copied out of a buffer. Longer reads of cached bytes need no buffer.
 const ROOM: usize = 64 << 10;
@@ -58,7 +58,6 @@ struct StartedWrite {
     transfer: Transfer<Vec<u8>>,
     began: u64,
     len: usize,
-    _unwritten: Option<Unwritten>,
 }
 
 impl AsyncStream {
@@ -220,8 +219,7 @@ impl AsyncStream {
         // Only a call that waits for this write needs to be woken.
         match Pin::new(&mut transfer).poll(&mut unwatched) {
             Poll::Pending => {
-                let _unwritten = self.file.file().mark_unwritten();
-                self.writes.push_back(StartedWrite { transfer, began, len: data.len(), _unwritten });
+                self.writes.push_back(StartedWrite { transfer, began, len: data.len() });
                 Poll::Ready(Ok(data.len()))
             }
             Poll::Ready((result, buffer)) => {
@@ -251,6 +249,13 @@ impl AsyncStream {
     }
 
     fn seek(&mut self, context: &mut Context<'_>, to: SeekFrom) -> Poll<io::Result<u64>> {
+        let file = self.file.file();
+        if !self.file.seekable() {
+            // Bytes that were read ahead could not be read again.
+            let what = format!("a {} has no position", file.kind());
+            let error = Error::new(ErrorKind::Unsupported, "seek in", file.path(), what);
+            return Poll::Ready(Err(error.into()));
+        }
         ready!(self.poll_transfers(context))?;
         let position = match to {
             SeekFrom::Start(position) => Some(position),

@@ -157,11 +157,19 @@ impl<B: Buffer> Transfer<B> {
             Ok(error) => return error,
             Err(error) => error,
         };
-        let at = self.offset + self.done as u64;
         if Code::of(&error) == Some(Code::CANCELLED) {
-            return Error::new(ErrorKind::Cancelled, self.doing(), path, "cancelled").at(at);
+            return self.placed(Error::new(ErrorKind::Cancelled, self.doing(), path, "cancelled"));
         }
+        let at = self.offset.saturating_add(self.done as u64);
         self.file.file().failed(self.doing(), at, error)
+    }
+
+    /// Adds the offset, if the file has offsets.
+    fn placed(&self, error: Error) -> Error {
+        match self.file.seekable() {
+            true => error.at(self.offset.saturating_add(self.done as u64)),
+            false => error,
+        }
     }
 
     /// Interprets the result of one call; `Some` ends the transfer.
@@ -181,16 +189,21 @@ impl<B: Buffer> Transfer<B> {
                 Direction::Write => (ErrorKind::Io, "nothing more was written"),
             };
             let error = Error::new(kind, self.doing(), self.file.file().path(), what);
-            return Some(Err(error.at(self.offset + self.done as u64)));
+            return Some(Err(self.placed(error)));
         }
         None
     }
 
-    /// True if the call is to be repeated: it was interrupted, or the direct handle or the ring's handle cannot make it.
+    /// True if the call is to be repeated: it was interrupted, or the direct handle or the ring's handle cannot make it. A direct
+    /// read past the end may fail with `EIO` on XFS, where the cache mode repeats it with fewer bytes.
     fn repeats(&mut self, error: &io::Error) -> bool {
         match Code::of(error) {
             Some(Code::INTERRUPTED) => true,
-            Some(Code::INVALID) if !self.bent && self.file.file().one_call().is_none() => {
+            Some(code @ (Code::INVALID | Code::IO))
+                if !self.bent
+                    && self.file.file().one_call().is_none()
+                    && (code == Code::INVALID || self.direction == Direction::Read) =>
+            {
                 self.bent = true;
                 true
             }
@@ -249,6 +262,10 @@ impl<B: Buffer> Transfer<B> {
             ticket: None,
             flags: flags.unwrap_or(TransferFlags::empty()),
             cancelled: false,
+            _unwritten: match self.direction {
+                Direction::Read => None,
+                Direction::Write => self.file.file().mark_unwritten(),
+            },
         };
         match self.file.driver().dispatch().submit(Operation::Transfer(movement), context.waker()) {
             Ok(key) => Err(key),

@@ -216,12 +216,18 @@ impl Dispatch {
             drop(core);
             let ready = ready(wake, &waiting);
             // The clones keep descriptors open: they go before the operations continue.
-            waiting.clear();
+            let keys: Vec<Key> = waiting.drain(..).map(|(key, ..)| key).collect();
             let mut core = self.lock();
-            for key in ready {
-                if core.unpark(key) {
-                    core.ready.push_back(key);
-                    self.hire(&mut core);
+            for (at, key) in keys.into_iter().enumerate() {
+                match &ready {
+                    Ok(ready) if !ready.get(at).is_some_and(|ready| *ready) => {}
+                    _ if !core.unpark(key) => {}
+                    Ok(_) => {
+                        core.ready.push_back(key);
+                        self.hire(&mut core);
+                    }
+                    // Waiting would only fail again.
+                    Err(error) => core.finish(key, Err((*error).into())),
                 }
             }
             self.unlock(core);
@@ -229,13 +235,18 @@ impl Dispatch {
     }
 }
 
-/// Waits until a file is ready, or for `wake`, and returns the operations whose files are.
-fn ready(wake: &Wake, waiting: &[(Key, File, Direction)]) -> Vec<Key> {
-    let files: Vec<_> = std::iter::once((wake.file(), Direction::Read))
-        .chain(waiting.iter().map(|(_, file, direction)| (file.as_handle(), *direction)))
+/// Waits until a file is ready, or for `wake`, and returns which are; nothing after a signal.
+fn ready(wake: &Wake, waiting: &[(Key, File, Direction)]) -> sys::Result<Vec<bool>> {
+    let files: Vec<_> = waiting
+        .iter()
+        .map(|(_, file, direction)| (file.as_handle(), *direction))
+        .chain([(wake.file(), Direction::Read)])
         .collect();
-    // Interrupted, or out of memory.
-    let Ok(ready) = sys::wait_any(&files, None) else { return Vec::new() };
-    wake.clear();
-    waiting.iter().zip(&ready[1..]).filter(|(_, is_ready)| **is_ready).map(|((key, ..), _)| *key).collect()
+    match sys::wait_any(&files, None) {
+        Err(Code::INTERRUPTED) => Ok(Vec::new()),
+        ready => {
+            wake.clear();
+            ready
+        }
+    }
 }

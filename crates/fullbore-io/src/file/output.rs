@@ -337,9 +337,9 @@ impl Output {
     pub fn commit(self, durability: Durability) -> Result<CommitReport> {
         let Self { file, state } = self;
         if file.inner.health.has_unwritten() {
-            let what = "a stream over it holds bytes that are not written";
+            let what = "a stream over it holds bytes that are not written, or a write is in progress";
             return Err(Error::new(ErrorKind::Invalid, "complete", file.path(), what)
-                .advise("flush or close the stream first"));
+                .advise("flush or close the stream, or await the write, first"));
         }
         file.release_reserved()?;
         publish(&file, state, durability)

@@ -11,7 +11,7 @@ use super::inner::File;
 use super::inner::{Failure, Poisoned};
 use super::types::{Call, Durability};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{self, AsHandle, BorrowedHandle, Code};
+use crate::sys::{self, AsHandle, BorrowedHandle, Code, FileKind};
 
 impl File {
     /// Waits until the written bytes are on the device, to the level `durability`; returns at once for
@@ -45,7 +45,7 @@ impl File {
 
     fn sync_by(&self, durability: Durability, data: fn(BorrowedHandle<'_>) -> sys::Result<()>) -> Result<()> {
         match self.sync_once(durability, data) {
-            Err(error) if unsyncable(&error) => {
+            Err(error) if self.unsyncable(&error) => {
                 let what = format!("a {} stores nothing on a device", self.kind());
                 Err(Error::new(ErrorKind::Unsupported, "sync", self.path(), what))
             }
@@ -75,7 +75,7 @@ impl File {
             // A length of 0 means to the end of the file.
             sys::finish_writeback(self.inner.fd.as_handle(), 0..0)
         })
-        .or_else(|error| if unsyncable(&error) { Ok(()) } else { Err(error) })
+        .or_else(|error| if self.unsyncable(&error) { Ok(()) } else { Err(error) })
         .map_err(|error| Error::io("write", self.path(), error))
     }
 
@@ -112,11 +112,21 @@ impl File {
 
     /// Records a failed sync, unless the error means that the file cannot be synced at all.
     pub(crate) fn poison(&self, error: io::Error) -> io::Error {
-        if unsyncable(&error) {
+        if self.unsyncable(&error) {
             return error;
         }
         self.fails(true, &error);
         error
+    }
+
+    /// True if the error of a sync means that the file stores nothing on a device.
+    fn unsyncable(&self, error: &io::Error) -> bool {
+        match Code::of(error) {
+            Some(Code::INVALID | Code::UNSUPPORTED | Code::BAD_HANDLE | Code::NOT_SEEKABLE) => true,
+            // A file system that became read-only after an error keeps dirty pages of regular files.
+            Some(Code::READ_ONLY) => !matches!(self.kind(), FileKind::Regular | FileKind::BlockDevice),
+            _ => false,
+        }
     }
 
     /// Records a loss of bytes: a stream was dropped, and its pending bytes could not be written.
@@ -140,8 +150,4 @@ impl File {
             Some(failure) => Err(io::Error::other(Poisoned(failure.clone()))),
         }
     }
-}
-
-fn unsyncable(error: &io::Error) -> bool {
-    matches!(Code::of(error), Some(Code::INVALID | Code::UNSUPPORTED | Code::READ_ONLY | Code::BAD_HANDLE))
 }

@@ -120,7 +120,7 @@ pub(crate) mod shared_ring {
             match self.0 {}
         }
 
-        pub(crate) fn submit_and_wait(&self, _: usize) {
+        pub(crate) fn submit_and_wait(&self, _: usize, _: Option<std::time::Duration>) {
             match self.0 {}
         }
     }

@@ -9,12 +9,14 @@ use c::{FILE, clearerr, fclose, ferror, fflush, fread, fwrite, seek_to, stream_o
 use super::unix::Handle;
 #[cfg(windows)]
 use super::windows::Handle;
+use crate::buf::Direction;
 
 /// An open stream of the C library. Dropping it closes and so flushes it; [`flush`](Self::flush) before that returns the errors.
 #[derive(Debug)]
 pub(crate) struct Stream {
     file: NonNull<FILE>,
-    position: Option<u64>,
+    /// The position and the last direction. Between a read and a write, C requires a call that sets the position.
+    position: Option<(u64, Direction)>,
 }
 
 impl Stream {
@@ -22,23 +24,21 @@ impl Stream {
         Ok(Self { file: stream_of(handle, write)?, position: None })
     }
 
-    fn seek(&mut self, offset: u64) -> io::Result<()> {
-        if self.position == Some(offset) {
+    fn seek(&mut self, offset: u64, direction: Direction) -> io::Result<()> {
+        if self.position == Some((offset, direction)) {
             return Ok(());
         }
         self.position = None;
         // SAFETY: the stream is open.
-        unsafe { seek_to(self.file, offset) }?;
-        self.position = Some(offset);
-        Ok(())
+        unsafe { seek_to(self.file, offset) }
     }
 
     /// Reads at `offset`; fewer bytes than requested mean the end of the file.
     pub(crate) fn read(&mut self, offset: u64, data: &mut [u8]) -> io::Result<usize> {
-        self.seek(offset)?;
+        self.seek(offset, Direction::Read)?;
         // SAFETY: the stream is open, and at most `data.len()` bytes are written to `data`.
         let count = unsafe { fread(data.as_mut_ptr().cast(), 1, data.len(), self.file.as_ptr()) };
-        self.position = Some(offset + count as u64);
+        self.position = Some((offset + count as u64, Direction::Read));
         if count < data.len() {
             let error = io::Error::last_os_error();
             // SAFETY: the stream is open.
@@ -55,10 +55,10 @@ impl Stream {
 
     /// Writes at `offset`, first into the library's buffer.
     pub(crate) fn write(&mut self, offset: u64, data: &[u8]) -> io::Result<usize> {
-        self.seek(offset)?;
+        self.seek(offset, Direction::Write)?;
         // SAFETY: the stream is open and `data` is readable for its length.
         let count = unsafe { fwrite(data.as_ptr().cast(), 1, data.len(), self.file.as_ptr()) };
-        self.position = Some(offset + count as u64);
+        self.position = Some((offset + count as u64, Direction::Write));
         if count < data.len() {
             let error = io::Error::last_os_error();
             // SAFETY: the stream is open.

@@ -78,9 +78,11 @@ fn opening_a_pipe_does_not_block_the_executor() {
 #[cfg(unix)]
 #[test]
 fn abandoned_opens_of_a_pipe_delay_no_other_call() {
+    use std::os::unix::fs::OpenOptionsExt;
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("pipe");
     fullbore_testkit::ground::fifo(&path);
+    std::fs::write(dir.path().join("file"), vec![0; 1 << 20]).unwrap();
     for _ in 0..20 {
         let mut open = Box::pin(AsyncFile::open(&path));
         let _ = block_on(poll_once(open.as_mut()));
@@ -88,14 +90,22 @@ fn abandoned_opens_of_a_pipe_delay_no_other_call() {
         options.mode(Mode::Open).access(Access::Read);
         let mut open = Box::pin(options.open_async(&path));
         let _ = block_on(poll_once(open.as_mut()));
+        for (from, to) in [("pipe", "copy"), ("file", "pipe")]
+            .map(|(from, to)| (dir.path().join(from), dir.path().join(to)))
+        {
+            let mut copy = Box::pin(fullbore_io::asynchronous::copy(from, to));
+            let _ = block_on(poll_once(copy.as_mut()));
+        }
     }
     std::thread::sleep(Duration::from_millis(50));
     let other = dir.path().join("other");
     let file = block_on(AsyncFile::create(&other)).unwrap();
     block_on(file.write_all_at(b"bytes".to_vec(), 0)).0.unwrap();
     assert_eq!(block_on(file.len()).unwrap(), 5);
-    // Ends the waiting threads.
+    // Ends the waiting threads: first those that open the pipe, then those that write to it.
     drop(std::fs::File::options().read(true).write(true).open(&path).unwrap());
+    let mut rest = std::fs::File::options().read(true).custom_flags(libc::O_NONBLOCK).open(&path).unwrap();
+    let _ = std::io::copy(&mut rest, &mut std::io::sink());
 }
 
 #[test]

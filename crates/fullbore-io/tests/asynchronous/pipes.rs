@@ -168,3 +168,94 @@ fn devices_without_readiness_are_read_and_written() {
         assert_eq!(error.kind(), ErrorKind::NoSpace);
     }
 }
+
+/// Copies that wait for another process are not on the driver's threads.
+#[test]
+fn a_copy_of_a_pipe_lets_other_calls_run() {
+    let driver = Driver::new(DriverConfig { backend: Backend::Threads, in_flight: 4, threads: 1 }).unwrap();
+    let (reader, writer) = std::io::pipe().unwrap();
+    let [reader, writer] = [reader.into(), writer.into()]
+        .map(|end| AsyncFile::new(File::from_fd(end, "pipe").unwrap(), &driver));
+    let (_dir, path) = scratch(b"");
+    let file = AsyncFile::new(File::open_write(&path).unwrap(), &driver);
+    let copy = reader.copy_range(0..u64::MAX, &file, 0);
+    let write = async {
+        writer.write_all_at(pattern(100_000), 0).await.0.unwrap();
+        // The last writer closes the pipe, which ends the copy.
+        drop(writer);
+    };
+    let both = futures_lite::future::zip(copy, write);
+    let (copied, ()) = block_on(both);
+    assert_eq!(copied.unwrap().bytes(), 100_000);
+    assert!(std::fs::read(&path).unwrap() == pattern(100_000));
+}
+
+/// `poll(2)` takes no more entries than a process may have descriptors.
+#[cfg(unix)]
+#[test]
+fn more_transfers_than_descriptors_wait_for_one_pipe() {
+    use rustix::process::{Resource, getrlimit};
+    let most = match getrlimit(Resource::Nofile).current {
+        Some(most) if most <= 100_000 => most as usize + 100,
+        limit => return println!("skipped: more transfers than descriptors: the limit is {limit:?}"),
+    };
+    let driver = Driver::new(DriverConfig { backend: Backend::Threads, in_flight: 4, threads: 1 }).unwrap();
+    let (file, mut writer) = pipe(&driver);
+    let mut reads: Vec<_> = (0..most).map(|_| Box::pin(file.read_at(vec![0u8; 1], 0))).collect();
+    for read in &mut reads {
+        assert!(block_on(poll_once(read.as_mut())).is_none());
+    }
+    writer.write_all(b"x").unwrap();
+    let end = Instant::now() + Duration::from_secs(20);
+    let mut done = 0;
+    while done == 0 {
+        assert!(Instant::now() < end, "no read ends");
+        done = reads.iter_mut().filter_map(|read| block_on(poll_once(read.as_mut()))).count();
+    }
+    assert_eq!(done, 1);
+}
+
+#[test]
+fn offsets_of_pipes_are_ignored_in_errors_too() {
+    for driver in drivers(4) {
+        let (file, mut writer) = pipe(&driver);
+        writer.write_all(b"abc").unwrap();
+        drop(writer);
+        let error = block_on(file.read_exact_at(vec![0; 10], u64::MAX)).0.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Changed);
+        assert!(!error.to_string().contains("offset"), "{error}");
+    }
+}
+
+/// A child has no part in what its parent has begun.
+#[cfg(unix)]
+#[test]
+fn a_forked_child_leaves_the_operations_of_its_parent_alone() {
+    for driver in drivers(4) {
+        let (file, mut writer) = pipe(&driver);
+        let mut read = Box::pin(file.read_at(vec![0u8; 8], 0));
+        assert!(block_on(poll_once(read.as_mut())).is_none());
+        // SAFETY: the child only drops and fails operations, and ends without running the handlers of this process.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            drop(read);
+            let refused = block_on(poll_once(file.read_at(vec![0u8; 8], 0)));
+            let is_refused = refused.is_some_and(|(result, _)| result.is_err());
+            // SAFETY: ends the child.
+            unsafe { libc::_exit(i32::from(!is_refused)) };
+        }
+        let (mut status, end) = (0, Instant::now() + Duration::from_secs(20));
+        // SAFETY: waits for the child of this test.
+        while unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) } == 0 {
+            if Instant::now() > end {
+                // SAFETY: ends the child of this test.
+                unsafe { libc::kill(child, libc::SIGKILL) };
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(status, 0, "{:?}", driver.backend());
+        writer.write_all(b"abc").unwrap();
+        let (count, bytes) = block_on(read);
+        assert_eq!((count.unwrap(), &bytes[..3]), (3, &b"abc"[..]));
+    }
+}

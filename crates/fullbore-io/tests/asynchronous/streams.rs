@@ -148,3 +148,49 @@ fn a_socket_is_written_while_a_read_is_pending() {
         });
     }
 }
+
+#[test]
+fn a_stream_over_a_pipe_does_not_seek_and_loses_nothing() {
+    for driver in drivers(4) {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let mut stream = stream(File::from_fd(reader.into(), "pipe").unwrap(), &driver);
+        std::io::Write::write_all(&mut writer, b"hello world").unwrap();
+        drop(writer);
+        block_on(async {
+            stream.read_exact(&mut [0; 5]).await.unwrap();
+            for to in [SeekFrom::Current(0), SeekFrom::Start(5), SeekFrom::End(0)] {
+                let refused = futures_lite::AsyncSeekExt::seek(&mut stream, to).await.unwrap_err();
+                assert_eq!(refused.kind(), std::io::ErrorKind::Unsupported, "{refused}");
+            }
+            let mut rest = Vec::new();
+            stream.read_to_end(&mut rest).await.unwrap();
+            assert_eq!(rest, b" world");
+        });
+    }
+}
+
+/// A write that has begun belongs to the file, even if its stream is dropped.
+#[test]
+fn an_output_is_not_complete_before_the_writes_of_a_dropped_stream() {
+    let driver = Driver::new(DriverConfig { backend: Backend::Threads, in_flight: 4, threads: 1 }).unwrap();
+    let (_dir, path) = scratch(b"old");
+    let (release, wait) = std::sync::mpsc::channel::<()>();
+    let mut blocked = Box::pin(AsyncFile::open_with(&driver, move || {
+        let _ = wait.recv();
+        File::open("missing")
+    }));
+    assert!(block_on(poll_once(blocked.as_mut())).is_none());
+    let output = fullbore_io::file::Output::replace(&path).unwrap();
+    let mut stream = AsyncStream::new(AsyncFile::new(output.file().clone(), &driver));
+    block_on(stream.write_all(b"new")).unwrap();
+    let waits = driver.load() != (0, 1);
+    drop(stream);
+    let committed = output.commit(fullbore_io::file::Durability::None);
+    drop(release);
+    if waits {
+        assert_eq!(committed.unwrap_err().kind(), ErrorKind::Invalid);
+        assert_eq!(std::fs::read(&path).unwrap(), b"old");
+    } else {
+        println!("skipped: a write in progress: this file system's writes do not wait");
+    }
+}

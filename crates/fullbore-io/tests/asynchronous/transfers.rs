@@ -203,3 +203,29 @@ fn a_commit_publishes_and_a_dropped_one_that_never_started_does_not() {
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     });
 }
+
+/// XFS fails direct reads that go past the end into reserved blocks.
+#[test]
+fn a_direct_read_across_the_end_into_reserved_blocks_succeeds() {
+    use fullbore_io::buf::Pool;
+    use fullbore_io::file::CachePolicy;
+    fullbore_testkit::ground::everywhere(|directory| {
+        let path = directory.join("file");
+        let data = pattern(94_720);
+        std::fs::write(&path, &data[..94_208]).unwrap();
+        let mut options = OpenOptions::new();
+        options.mode(Mode::Open).access(Access::ReadWrite).cache(CachePolicy::Direct);
+        let file = options.open(&path).unwrap();
+        file.sync_all().unwrap();
+        file.write_all_at(&data[94_208..], 94_208).unwrap();
+        let _ = file.reserve(94_208..98_304);
+        for driver in drivers(4) {
+            let file = AsyncFile::new(file.clone(), &driver);
+            let mut buffer = Pool::new(1, 16 << 10).unwrap().take().unwrap();
+            buffer.place(94_208, 16 << 10);
+            let (count, buffer) = block_on(file.read_at(buffer, 94_208));
+            assert_eq!(count.unwrap(), 512, "{}", directory.display());
+            assert!(buffer.data()[..512] == data[94_208..]);
+        }
+    });
+}

@@ -196,8 +196,40 @@ fn a_file_that_cannot_be_synced_is_not_poisoned() {
     let file = File::from_fd(writer.into(), "a pipe").unwrap();
     let error = file.sync_all().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
+    file.write_back().unwrap();
     assert!(file.poisoned().is_none());
+    file.write_all_next(b"bytes").unwrap();
     drop(reader);
+}
+
+/// A file system that becomes read-only after an error keeps the dirty pages of its files.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_system_that_became_read_only_is_an_error() {
+    use fullbore_testkit::mounts::{LoopDevice, Mount, command};
+    let room = tempfile::tempdir().unwrap();
+    let (image, place) = (room.path().join("image"), room.path().join("mounted"));
+    fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
+    let mounted = command("mkfs.ext4", ["-q".as_ref(), image.as_os_str()])
+        .and_then(|_| LoopDevice::new(&image, "--direct-io=off"))
+        .and_then(|device| {
+            let path = device.path().to_str().unwrap().to_owned();
+            Ok((Mount::new(&["-o", "errors=remount-ro", &path], &place)?, device))
+        });
+    let (_mount, device) = match mounted {
+        Ok(mounted) => mounted,
+        Err(reason) => return println!("skipped: a file system that becomes read-only: {reason}"),
+    };
+    let file = File::create_new(place.join("file")).unwrap();
+    file.sync_all().unwrap();
+    file.write_all_at(&[1; 100_000], 0).unwrap();
+    let name = device.path().file_name().unwrap();
+    let trigger = Path::new("/sys/fs/ext4").join(name).join("trigger_fs_error");
+    if let Err(error) = fs::write(&trigger, "test") {
+        return println!("skipped: a file system that becomes read-only: {error}");
+    }
+    let error = file.write_back().unwrap_err();
+    assert_eq!((error.kind(), file.poisoned().is_some()), (ErrorKind::Io, true), "{error}");
 }
 
 #[test]

@@ -152,6 +152,11 @@ impl<F: AsFd> SharedRing<F> {
         }
     }
 
+    /// True if a wait can have a limit.
+    pub(crate) fn waits_for_a_time(&self) -> bool {
+        self.ring.params().is_feature_ext_arg()
+    }
+
     pub(crate) fn queued(&self) -> usize {
         // SAFETY: views exist only within methods of this type, and those that change the queue borrow mutably.
         unsafe { self.ring.submission_shared().len() }
@@ -193,20 +198,42 @@ impl<F> Drop for SharedRing<F> {
     }
 }
 
+/// `io_uring_getevents_arg`.
+#[repr(C)]
+struct Wait {
+    mask: u64,
+    mask_len: u32,
+    min_wait_usec: u32,
+    /// The address of a `__kernel_timespec`.
+    time: u64,
+}
+
 impl RingWaiter {
     /// A ring takes every file as it is.
     pub(crate) fn attach(&self, _: &impl AsFd, _: OpenFlags) -> Result<Option<Handle>> {
         Ok(None)
     }
 
-    /// Submits `queued` entries to the kernel and waits for a completion. May return early.
-    pub(crate) fn submit_and_wait(&self, queued: usize) {
+    /// Submits `queued` entries to the kernel and waits for a completion, at most for `patience`. May return early.
+    pub(crate) fn submit_and_wait(&self, queued: usize, patience: Option<Duration>) {
         const GETEVENTS: u32 = 1;
+        const EXT_ARG: u32 = 8;
+        let submitter = self.ring.submitter();
         // The kernel takes entries one after the other for all callers, and never more than there are.
-        // SAFETY: the ring owns what its entries refer to, queued or submitted; no argument is passed.
-        let waited =
-            unsafe { self.ring.submitter().enter::<libc::sigset_t>(queued as u32, 1, GETEVENTS, None) };
-        if waited.is_err_and(|error| error.kind() != io::ErrorKind::Interrupted) {
+        let waited = match patience {
+            // SAFETY: the ring owns what its entries refer to, queued or submitted; no argument is passed.
+            None => unsafe { submitter.enter::<libc::sigset_t>(queued as u32, 1, GETEVENTS, None) },
+            Some(time) => {
+                let time = types::Timespec::from(time);
+                let wait = Wait { mask: 0, mask_len: 0, min_wait_usec: 0, time: (&raw const time) as u64 };
+                // SAFETY: as above; the argument is the structure that the flag announces, and outlives the call.
+                unsafe { submitter.enter(queued as u32, 1, GETEVENTS | EXT_ARG, Some(&wait)) }
+            }
+        };
+        let in_time = |error: &io::Error| {
+            error.kind() == io::ErrorKind::Interrupted || error.raw_os_error() == Some(libc::ETIME)
+        };
+        if waited.is_err_and(|error| !in_time(&error)) {
             // Temporarily out of memory (`EAGAIN`, `ENOMEM`, `EBUSY`): only waiting helps.
             std::thread::sleep(Duration::from_micros(100));
         }

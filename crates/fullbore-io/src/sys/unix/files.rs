@@ -1,8 +1,9 @@
 //! Calls on open files and file systems that the Unix systems share.
 
+use std::collections::HashMap;
 use std::io::{IoSlice, IoSliceMut};
 use std::ops::Range;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -75,14 +76,35 @@ pub fn wait_any(files: &[(BorrowedHandle<'_>, Direction)], patience: Option<Dura
         Direction::Read => PollFlags::IN,
         Direction::Write => PollFlags::OUT,
     };
-    let polled = files.iter().map(|&(file, direction)| PollFd::from_borrowed_fd(file, wanted(direction)));
+    /// Files that are polled as they are.
+    const FEW: usize = 8;
+    // One entry for each descriptor: the system refuses more entries than a process may have descriptors.
+    let mut places = HashMap::new();
+    let (mut of_files, mut events) = (Vec::with_capacity(files.len()), Vec::with_capacity(files.len()));
+    for &(file, direction) in files {
+        let place = match files.len() {
+            ..=FEW => events.len(),
+            _ => *places.entry(file.as_raw_fd()).or_insert(events.len()),
+        };
+        match events.get_mut(place) {
+            Some((_, events)) => *events |= wanted(direction),
+            None => events.push((file, wanted(direction))),
+        }
+        of_files.push(place);
+    }
+    let polled = events.iter().map(|&(file, events)| PollFd::from_borrowed_fd(file, events));
     let mut polled: Vec<_> = polled.collect();
     let patience = patience.map(|time| Timespec {
         tv_sec: time.as_secs().try_into().unwrap_or(i64::MAX),
         tv_nsec: time.subsec_nanos().into(),
     });
     poll(&mut polled, patience.as_ref())?;
-    Ok(polled.iter().map(|file| !file.revents().is_empty()).collect())
+    let is_ready = |(place, &(_, direction)): (usize, &(BorrowedHandle<'_>, Direction))| {
+        polled[place]
+            .revents()
+            .intersects(wanted(direction) | PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL)
+    };
+    Ok(of_files.into_iter().zip(files).map(is_ready).collect())
 }
 
 impl From<rustix::fs::StatVfs> for Space {

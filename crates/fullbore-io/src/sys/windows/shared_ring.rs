@@ -252,7 +252,7 @@ impl RingWaiter {
         Ok(Some(file))
     }
 
-    pub(crate) fn submit_and_wait(&self, _: usize) {
+    pub(crate) fn submit_and_wait(&self, _: usize, _: Option<Duration>) {
         self.packets.wait(INFINITE);
     }
 }
