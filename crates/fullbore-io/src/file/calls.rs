@@ -62,7 +62,7 @@ impl File {
             [piece] => piece.iov_base.addr(),
             some => some.iter().fold(0, |bits, piece| bits | piece.iov_base.addr() | piece.iov_len),
         };
-        self.before(direction, offset, cut(len, self.inner.unit), memory)
+        self.before(direction, offset, cut(len.min(LONGEST), self.inner.unit), memory)
     }
 
     /// One `preadv2` into the first of these buffers, at least one; the first must not be empty.
@@ -76,6 +76,8 @@ impl File {
         let count = cut(buffers.len().min(self.most_buffers()), 1);
         match &mut buffers[..count] {
             [one] => self.read_once(offset, one, flags),
+            // macOS refuses a longer piece.
+            [one, ..] if one.len() > LONGEST => self.read_once(offset, one, flags),
             some => {
                 let parts = some.iter().map(|one| &**one);
                 let (count, part) = self.before_vector(Direction::Read, offset, parts)?;
@@ -102,6 +104,7 @@ impl File {
         let count = cut(buffers.len().min(self.most_buffers()), 1);
         match &buffers[..count] {
             [one] => self.write_once(offset, one, flags),
+            [one, ..] if one.len() > LONGEST => self.write_once(offset, one, flags),
             some => {
                 self.sound()?;
                 let parts = some.iter().map(|one| &**one);

@@ -245,7 +245,11 @@ impl MmapMut {
             file.in_turn(|| {
                 let len = range.end - range.start;
                 file.judge(Call::SyncRange { offset: range.start, len })?;
-                map.flush()
+                map.flush()?;
+                if !sys::VIEWS_FLUSH_DEVICES {
+                    sys::sync_all(file)?;
+                }
+                Ok(())
             })
             .map_err(|error| Error::io("sync", file.path(), error).at(range.start))?;
         }

@@ -207,6 +207,11 @@ impl File {
         if offset > i64::MAX as u64 {
             return Ok(None);
         }
+        if !sys::HOLES_HAVE_NO_DATA {
+            let len = self.stamp()?.len;
+            let found = if matches!(to, SeekFrom::Data(_)) { offset } else { len };
+            return Ok((offset < len).then_some(found));
+        }
         let name = |error: Code| Error::io(doing, self.path(), error.into()).at(offset);
         let _alone = POSITION.lock();
         let position = sys::position(self).map_err(name)?;

@@ -110,6 +110,10 @@ pub(crate) mod shared_ring {
             match self.0 {}
         }
 
+        pub(crate) fn waits_for_a_time(&self) -> bool {
+            match self.0 {}
+        }
+
         pub(crate) fn completed(&mut self) -> Option<Completed<F>> {
             match self.0 {}
         }

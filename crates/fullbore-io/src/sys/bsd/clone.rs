@@ -72,7 +72,11 @@ fn remove_attributes(file: &Handle) -> Result<()> {
     let len = rustix::fs::flistxattr(file, &mut names[..])?;
     for name in names[..len].split_inclusive(|&byte| byte == 0) {
         let name = std::ffi::CStr::from_bytes_with_nul(name).map_err(|_| Code::INVALID)?;
-        rustix::fs::fremovexattr(file, name)?;
+        match rustix::fs::fremovexattr(file, name) {
+            // macOS 13 and later put it on files, and keep it.
+            Err(rustix::io::Errno::PERM | rustix::io::Errno::ACCESS) if name == c"com.apple.provenance" => {}
+            removed => removed?,
+        }
     }
     Ok(())
 }

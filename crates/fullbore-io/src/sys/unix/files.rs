@@ -28,6 +28,12 @@ pub const HANDLES_SERIALIZE: bool = false;
 /// False: pages are dropped through any open file.
 pub const DROPS_BY_REOPENING: bool = false;
 
+/// False on macOS, where only `F_FULLFSYNC` flushes the cache of the device.
+pub const VIEWS_FLUSH_DEVICES: bool = !cfg!(target_os = "macos");
+
+/// False on macOS: APFS reports holes where bytes are not written back yet.
+pub const HOLES_HAVE_NO_DATA: bool = !cfg!(target_os = "macos");
+
 /// True if one call syncs all files of a file system, and waits for them: `sync(2)` of the other systems does not wait.
 pub const SYNCS_FILE_SYSTEMS: bool = cfg!(target_os = "linux");
 

@@ -134,7 +134,8 @@ mod system {
     /// Set by `F_NOCACHE` after opening.
     pub(super) const DIRECT: u32 = 1 << 28;
     pub(super) const NOATIME: u32 = 0;
-    pub(super) const PATH: u32 = libc::O_EVTONLY as u32;
+    /// Unlike `O_PATH` it opens the file, and would wait for the other end of a named pipe.
+    pub(super) const PATH: u32 = (libc::O_EVTONLY | libc::O_NONBLOCK) as u32;
     pub(super) const UNNAMED: u32 = 1 << 31;
     pub(super) const OWN: u32 = DIRECT | UNNAMED;
 }

@@ -174,6 +174,12 @@ fn write_zeros(file: &impl AsHandle, range: Range<u64>) -> Result<()> {
 /// True: the system drops the pages of a file when it is opened again without the cache, while nobody has it open with the cache.
 pub const DROPS_BY_REOPENING: bool = true;
 
+/// True: flushing a view flushes the cache of the device, too.
+pub const VIEWS_FLUSH_DEVICES: bool = true;
+
+/// True: a hole has no data.
+pub const HOLES_HAVE_NO_DATA: bool = true;
+
 /// The system takes most hints only when it opens a file. But opening without buffering drops the pages of the whole file, if all its
 /// handles are without buffering; whether they were dropped cannot be seen.
 pub fn advise(file: impl AsHandle, _: u64, _: Option<u64>, advice: Advice) -> Result<()> {

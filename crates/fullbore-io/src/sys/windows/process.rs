@@ -284,15 +284,14 @@ fn job_limits() -> JobLimits {
 pub(crate) fn group_limits() -> GroupLimits {
     let (cpu_share, memory) = OUTER.get().copied().unwrap_or_else(job_limits);
     let (mut ours, mut all) = (0, 0);
-    // SAFETY: the call writes the two numbers. They are zero for a process in several groups of processors.
+    // SAFETY: the call writes the two numbers.
     let affinity = check(unsafe {
         threading::GetProcessAffinityMask(threading::GetCurrentProcess(), &raw mut ours, &raw mut all)
     });
-    GroupLimits {
-        cpu_share,
-        processors: affinity.ok().map(|()| u64::from(ours.count_ones())).filter(|&count| count > 0),
-        memory,
-    }
+    let processors = affinity.ok().map(|()| u64::from(ours.count_ones())).filter(|&count| count > 0);
+    // In several groups of processors, the mask is zero or, since Windows 11, that of one group.
+    let is_whole = processor_groups().is_ok_and(|groups| groups.len() <= 1);
+    GroupLimits { cpu_share, processors: processors.filter(|_| is_whole), memory }
 }
 
 /// The processors of the machine, in all groups.
@@ -304,26 +303,27 @@ pub(crate) fn online_processors() -> Option<u64> {
 
 const ALL_PROCESSOR_GROUPS: u16 = 0xffff;
 
-/// The processors that the threads of this process run on: those of its groups, which have up to 64 each and are all groups from
-/// Windows 11 on, and of its affinity in a single group.
-pub(crate) fn allowed_processors() -> io::Result<usize> {
-    let mut groups = [0u16; 64];
+/// The groups of processors of this process; none if the system does not tell, as Wine, which has one group.
+fn processor_groups() -> io::Result<Vec<u16>> {
+    let mut groups = vec![0u16; 64];
     let mut count = groups.len() as u16;
     // SAFETY: the call writes at most the given number of groups, and their number.
     let found = check(unsafe {
         let process = threading::GetCurrentProcess();
         threading::GetProcessGroupAffinity(process, &raw mut count, groups.as_mut_ptr())
     });
-    let in_groups = match found {
-        // SAFETY: calls with numbers.
-        Ok(()) => unsafe {
-            groups[..usize::from(count)]
-                .iter()
-                .map(|&group| threading::GetActiveProcessorCount(group) as usize)
-                .sum()
-        },
-        // Wine has one group.
-        Err(_) => information().dwNumberOfProcessors as usize,
+    groups.truncate(found.map_or(0, |()| usize::from(count)));
+    Ok(groups)
+}
+
+/// The processors that the threads of this process run on: those of its groups, which have up to 64 each and are all groups from
+/// Windows 11 on, and of its affinity in a single group.
+pub(crate) fn allowed_processors() -> io::Result<usize> {
+    // SAFETY: calls with numbers.
+    let count = |group: &u16| unsafe { threading::GetActiveProcessorCount(*group) as usize };
+    let in_groups = match processor_groups()? {
+        groups if groups.is_empty() => information().dwNumberOfProcessors as usize,
+        groups => groups.iter().map(count).sum(),
     };
     let affinity = group_limits().processors.map_or(usize::MAX, |count| count as usize);
     Ok(in_groups.min(affinity).max(1))

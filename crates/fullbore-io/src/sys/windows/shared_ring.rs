@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use windows_sys::Win32::Foundation as w;
 use windows_sys::Win32::Storage::FileSystem as fs;
@@ -146,6 +147,10 @@ impl<F: AsHandle> SharedRing<F> {
     /// Returns 0: transfers start when they are queued.
     pub(crate) fn queued(&self) -> usize {
         0
+    }
+
+    pub(crate) fn waits_for_a_time(&self) -> bool {
+        false
     }
 
     pub(crate) fn completed(&mut self) -> Option<Completed<F>> {

@@ -260,26 +260,27 @@ pub fn change_owner_at(
     change_owner(directory, user, group)
 }
 
-fn set_both(file: &Handle, accessed: i64, modified: i64) -> Result<()> {
+/// Sets the times through this open file, if it was opened with the right to do so: otherwise NTFS sets the time of the change again
+/// when the file is closed that wrote the bytes.
+fn set_both(file: &impl AsHandle, accessed: i64, modified: i64) -> Result<()> {
     let times = fs::FILE_BASIC_INFO {
         LastAccessTime: accessed,
         LastWriteTime: modified,
         // Zero means that a value stays.
         ..Default::default()
     };
-    set(file, fs::FileBasicInfo, &times)
+    match set(file, fs::FileBasicInfo, &times) {
+        Err(Code::ACCESS_DENIED) => set(&changing(file, &"", AtFlags::empty())?, fs::FileBasicInfo, &times),
+        result => result,
+    }
 }
 
 pub fn set_times(file: impl AsHandle, of: &Status) -> Result<()> {
-    set_both(
-        &changing(&file, &"", AtFlags::empty())?,
-        units_of((of.atime, of.atime_nsec)),
-        units_of((of.mtime, of.mtime_nsec)),
-    )
+    set_both(&file, units_of((of.atime, of.atime_nsec)), units_of((of.mtime, of.mtime_nsec)))
 }
 
 pub fn set_modified(file: impl AsHandle, of: &Status) -> Result<()> {
-    set_both(&changing(&file, &"", AtFlags::empty())?, 0, units_of((of.mtime, of.mtime_nsec)))
+    set_both(&file, 0, units_of((of.mtime, of.mtime_nsec)))
 }
 
 pub fn set_times_at(directory: impl AsHandle, name: impl PathArg, of: &Status) -> Result<()> {

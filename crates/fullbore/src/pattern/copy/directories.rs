@@ -217,7 +217,9 @@ impl TreeCopy<'_> {
             .persist_with(|_, hidden| {
                 match sys::rename_new(&held, hidden, &held, name) {
                     // The file system does not support the flag: a plain rename replaces at most an empty directory.
-                    Err(Code::INVALID | Code::NOT_IMPLEMENTED) => sys::rename(&held, hidden, &held, name),
+                    Err(Code::INVALID | Code::NOT_IMPLEMENTED | Code::UNSUPPORTED) => {
+                        sys::rename(&held, hidden, &held, name)
+                    }
                     other => other,
                 }
             })
