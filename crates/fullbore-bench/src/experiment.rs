@@ -147,6 +147,12 @@ const RAMP: &str = "ramp_seconds";
 const SAMPLE: &str = "sample_seconds";
 const SYSTEM: &str = "system";
 
+/// Longest ramp and sample in seconds.
+const DAY: f64 = 86_400.0;
+
+/// Most trials of a grid.
+const MOST_TRIALS: usize = 10_000;
+
 /// The systems that a grid can be limited to, by the names of [`std::env::consts::OS`].
 const SYSTEMS: [&str; 4] = ["freebsd", "linux", "macos", "windows"];
 
@@ -171,9 +177,9 @@ pub(super) fn expand(
     }
     let mut number = |key: &str| match grid.remove(key) {
         None => Ok(None),
-        Some(Value::Float(seconds)) if seconds >= 0.0 => Ok(Some(seconds)),
-        Some(Value::Integer(seconds)) if seconds >= 0 => Ok(Some(seconds as f64)),
-        Some(other) => Err(wrong(format!("{key}: expected a number of seconds, found {other}"))),
+        Some(Value::Float(seconds)) if (0.0..=DAY).contains(&seconds) => Ok(Some(seconds)),
+        Some(Value::Integer(seconds)) if (0.0..=DAY).contains(&(seconds as f64)) => Ok(Some(seconds as f64)),
+        Some(other) => Err(wrong(format!("{key}: expected a number of seconds up to {DAY}, found {other}"))),
     };
     let (ramp, sample) = (number(RAMP)?.unwrap_or(0.0), number(SAMPLE)?.filter(|seconds| *seconds > 0.0));
     let Some(action) = ACTIONS.iter().find(|action| action.name == name) else {
@@ -182,6 +188,11 @@ pub(super) fn expand(
     };
     if !system.is_empty() && system != std::env::consts::OS {
         return Ok(Vec::new());
+    }
+    let values = |value: &Value| if let Value::Array(values) = value { values.len().max(1) } else { 1 };
+    let count = grid.values().map(values).fold(1, usize::saturating_mul);
+    if count > MOST_TRIALS {
+        return Err(wrong(format!("a grid has {count} combinations; at most {MOST_TRIALS} can be measured")));
     }
     combinations(&grid)
         .into_iter()
@@ -410,6 +421,27 @@ mod tests {
         assert_eq!(labels.strategy.as_deref(), Some("method=buffered,workers=3,request=4K"));
         assert_eq!(labels.cache, Some(CacheState::Warm));
         assert_eq!(labels.workers, Some(3));
+    }
+
+    /// Each would take all memory, or more time than there is.
+    #[test]
+    fn absurd_values_are_rejected() {
+        let many = (1..=1000).map(|number| number.to_string()).collect::<Vec<_>>().join(",");
+        for (grid, word) in [
+            ("action='devices'\ntargets=4294967295", "targets"),
+            ("action='devices'\ntargets='9999999999999999999'", "targets"),
+            ("action='memory'\nsample_seconds=inf", "sample_seconds"),
+            ("action='memory'\nramp_seconds=1e20", "ramp_seconds"),
+            ("action='memory'\nworkers='300'", "workers"),
+            ("action='append'\nrecord='1T'", "record"),
+            ("action='latency'\nload=1e15\nstrategy='method=buffered'\ncache='warm'\nrequest='4K'", "load"),
+            (&format!("action='read'\nrequest=[{many}]\ndepth=[{many}]\ncache=[{many}]"), "combinations"),
+        ] {
+            let text =
+                format!("[[experiment]]\nname='a'\ntitle='A'\naxis='none'\n[[experiment.grid]]\n{grid}");
+            let error = parse(&text, 1, 1).unwrap_err().to_string();
+            assert!(error.contains(word), "{error}");
+        }
     }
 
     #[test]

@@ -97,7 +97,7 @@ fn measure(
     let (user_s, system_s) =
         ((user_all - done.setup_cpu.0).max(0.0), (system_all - done.setup_cpu.1).max(0.0));
     let mut sample = Sample {
-        start_s,
+        start_s: context.earlier + start_s,
         bytes: done.bytes,
         seconds: done.seconds.unwrap_or(elapsed),
         requests: done.requests,

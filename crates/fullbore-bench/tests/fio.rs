@@ -300,4 +300,8 @@ fn the_job_of_a_cell_or_of_a_choice_is_found() {
     assert!(text(JobSource::Cell("c")).unwrap_err().to_string().contains("FILE*"));
     assert!(text(JobSource::Cell("d")).unwrap_err().to_string().contains("no cell"));
     assert!(text(JobSource::Choice("dance")).unwrap_err().to_string().contains("read, warm"));
+    // The text of a document ends no comment.
+    document.cells[1].labels.model = Some("serial\n[global]\nexec_prerun=touch pwned\n;".into());
+    let text = export(&document, JobSource::Cell("b"), "/dir".as_ref()).unwrap();
+    assert!(!text.lines().any(|line| line.starts_with("[global]") || line.starts_with("exec")), "{text}");
 }

@@ -112,6 +112,12 @@ impl AccessWorkload {
         self.precondition().file(test_files)
     }
 
+    /// Bytes at each end of the file that requests at an offset do not begin or end in.
+    fn margin(&self) -> u64 {
+        let request = self.io.strategy().request as u64;
+        if self.offset == 0 { 0 } else { self.offset.unsigned_abs().next_multiple_of(request) }
+    }
+
     /// Returns the next run of the file, so that no device cache holds it, or random blocks of the whole file.
     fn range_for(&self, iteration: Iteration, len: u64) -> (Range<u64>, Order) {
         let strategy = self.io.strategy();
@@ -132,10 +138,11 @@ impl AccessWorkload {
             return (0..span, Order::Sequential);
         }
         // An offset needs a margin of one block at each end.
-        let margin = if self.offset == 0 { 0 } else { self.offset.unsigned_abs().next_multiple_of(request) };
-        let room = len.saturating_sub(2 * margin).max(span.min(len));
-        let start = margin + iteration.next_run(span, room).start;
-        let start = start.saturating_add_signed(self.offset).min(len - span.min(len));
+        let margin = self.margin();
+        let room = len.saturating_sub(2 * margin);
+        let span = if margin > 0 { span.min(room / request * request) } else { span };
+        let start = margin + iteration.next_run(span, room.max(span)).start;
+        let start = start.saturating_add_signed(self.offset);
         (start..start + span, Order::Sequential)
     }
 
@@ -236,6 +243,12 @@ impl Workload for AccessWorkload {
 
     fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
         let test_files = context.test_files();
+        let least = 2 * self.margin() + self.io.strategy().request as u64;
+        if self.offset != 0 && test_files.len < least {
+            let what = format!("requests at this offset need {least} bytes");
+            return Err(Error::new(ErrorKind::Invalid, "measure", self.path(context), what)
+                .advise("set a larger --size"));
+        }
         (self.range, self.order) = self.range_for(iteration, test_files.len);
         let precondition = self.precondition();
         if self.creates_file() {

@@ -19,6 +19,8 @@ use crate::test_files::Needs;
 const LEAST: u64 = 8;
 /// Largest number of records of the first sample, whose length ignores the cost of a flush.
 const FIRST: u64 = 32;
+/// Longest record in bytes.
+const LONGEST: u64 = 64 << 20;
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -61,8 +63,8 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
     if spec.file == FileState::Truncated {
         return Err("file: a log is extended, preallocated or overwritten, not truncated".into());
     }
-    if record == 0 {
-        return Err("record: must be more than 0".into());
+    if record == 0 || record > LONGEST {
+        return Err(format!("record: must be from 1 to {LONGEST} bytes"));
     }
     let data = Stamped::new(0, record as usize);
     Ok(Box::new(AppendWorkload { spec, record, records: 0, data, log: None }))
@@ -85,7 +87,7 @@ impl AppendWorkload {
 
 impl Workload for AppendWorkload {
     fn needs(&self) -> Needs {
-        Needs { fresh: true, ..Needs::default() }
+        Needs { fresh: true, extra: LEAST * self.record, ..Needs::default() }
     }
 
     fn labels(&self) -> Labels {
@@ -109,7 +111,8 @@ impl Workload for AppendWorkload {
 
     fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
         context.clean_up(self)?;
-        let most = if self.records == 0 { FIRST } else { context.test_files().len / self.record };
+        let fitting = (context.test_files().len / self.record).max(LEAST);
+        let most = if self.records == 0 { FIRST.min(fitting) } else { fitting };
         self.records = (iteration.span / self.record).max(LEAST).min(most);
         let through = match self.spec.sync {
             SyncCall::Fdatasync => Durability::None,

@@ -22,6 +22,9 @@ use crate::test_files::{Needs, TestFiles};
 /// Minimum number of requests per sample on a disk, in multiples of the requests in flight.
 const LEAST: u64 = 4;
 
+/// Greatest number of a target.
+const MOST_TARGETS: usize = 1024;
+
 /// Default chunk of a striped file, in bytes; NT's `ftdisk` used the same.
 const CHUNK: u64 = 64 << 10;
 
@@ -77,8 +80,10 @@ impl DiskSelection {
     /// Parses `3` as the first three disks, or as the third alone; parses `1+3` as the first and the third.
     fn parse(targets: &Targets, mode: Mode) -> std::result::Result<Self, String> {
         let number = |text: &str| match text.trim().parse::<usize>() {
-            Ok(number) if number > 0 => Ok(number),
-            _ => Err(format!("targets are numbers from 1, such as 3 or \"1+3\", not {text:?}")),
+            Ok(number @ 1..=MOST_TARGETS) => Ok(number),
+            _ => Err(format!(
+                "targets are numbers from 1 to {MOST_TARGETS}, such as 3 or \"1+3\", not {text:?}"
+            )),
         };
         let named: Vec<usize> = match targets {
             Targets::Number(count) => vec![number(&count.to_string())?],

@@ -55,12 +55,19 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
     build(settings(given)?)
 }
 
+/// Each has 64 MiB of its own.
+const MOST_WORKERS: usize = 128;
+
 fn build(spec: MemorySpec) -> ParsedWorkload {
     let workers = match spec.workers.as_str() {
         EACH => probe::processors(),
         number => match number.parse() {
-            Ok(workers @ 1..) => workers,
-            _ => return Err(format!("workers: {number} is not a number from 1 on, nor {EACH:?}")),
+            Ok(workers @ 1..=MOST_WORKERS) => workers,
+            _ => {
+                return Err(format!(
+                    "workers: {number} is not a number from 1 to {MOST_WORKERS}, nor {EACH:?}"
+                ));
+            }
         },
     };
     Ok(Box::new(MemoryWorkload { spec, workers, span: 0 }))

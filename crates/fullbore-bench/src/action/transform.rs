@@ -124,7 +124,7 @@ impl Workload for TransformWorkload {
     fn needs(&self) -> Needs {
         match self.size {
             // Input and output of this length, as much again for all shorter ones, and a new output besides.
-            Some(size) => Needs { extra: 5 * size, ..Needs::default() },
+            Some(size) => Needs { extra: size.saturating_mul(5), ..Needs::default() },
             None => Needs { transformed: true, adaptive: self.requested.is_contenders(), ..Needs::default() },
         }
     }

@@ -290,7 +290,7 @@ impl SmallFilesWorkload {
 
 impl Workload for SmallFilesWorkload {
     fn needs(&self) -> Needs {
-        Needs { extra: FILES * self.len, ..Needs::default() }
+        Needs { extra: FILES.saturating_mul(self.len), ..Needs::default() }
     }
 
     fn labels(&self) -> Labels {

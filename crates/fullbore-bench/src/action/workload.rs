@@ -26,6 +26,8 @@ pub(crate) struct RunContext<'a> {
     pub(crate) read_ahead: u64,
     pub(crate) progress: &'a Progress,
     pub(crate) clock: Clock,
+    /// Seconds that the run took before it was resumed.
+    pub(crate) earlier: f64,
     pub(crate) seed: u64,
     /// Path of the program `fullbore` itself, if known.
     pub(crate) program: Option<&'a Path>,

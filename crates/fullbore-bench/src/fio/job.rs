@@ -147,15 +147,15 @@ fn escaped(file: &Path) -> Result<String, Unsupported> {
 }
 
 fn text(labels: &Labels, target: &Target<'_>, remarks: &[String], settings: &[Setting]) -> String {
-    let mut text = format!("; fullbore: {}\n", labels.describe());
-    for remark in remarks {
-        text += &format!("; {remark}\n");
-    }
+    // The labels may be those of another's document: no text ends a comment.
+    let comment = |text: &str| format!("; {}\n", text.replace(char::is_control, " "));
+    let mut text = comment(&format!("fullbore: {}", labels.describe()));
+    text.extend(remarks.iter().map(|remark| comment(remark)));
     let name: String =
         target.name.chars().map(|c| if c.is_control() || "[];#".contains(c) { '_' } else { c }).collect();
     text += &format!("[{name}]\n");
     for (name, value) in settings {
-        text += &format!("{name}={value}\n");
+        text += &format!("{name}={}\n", value.replace(char::is_control, " "));
     }
     text
 }

@@ -112,10 +112,16 @@ struct Prior {
     scale: f64,
 }
 
+/// Most points of a fit.
+const MOST_POINTS: usize = 500;
+
 impl Fit {
     /// Fits the law to points; `None` without any.
     pub(super) fn new(points: Vec<Point>, basis: &Basis) -> Option<Self> {
         points.first()?;
+        // Evenly from a longer list: time and memory grow with the cube and the square of the number.
+        let step = points.len().div_ceil(MOST_POINTS);
+        let points: Vec<Point> = points.into_iter().step_by(step).collect();
         let pieces = if basis.splits { splits_of(&points) } else { vec![f64::INFINITY] };
         let overlaps: &[f64] = if basis.sharing.is_some() { &OVERLAPS[..1] } else { &OVERLAPS };
         let starts: Vec<PathLaw> = match &basis.like {

@@ -28,8 +28,8 @@ use crate::test_files::TestFiles;
 pub(super) struct DocumentBuilder {
     run: Run,
     clock: Clock,
-    /// Seconds that earlier parts of the run took.
-    earlier: f64,
+    /// The document of the run that this one resumes.
+    before: Option<Document>,
     environment: Environment,
     experiments: Vec<Experiment>,
     pub(super) own: Option<OwnCost>,
@@ -58,7 +58,6 @@ impl DocumentBuilder {
             precision: Some(options.precision),
             ..Run::default()
         };
-        let mut earlier = 0.0;
         if let Some(before) = &options.resume {
             let old = &before.run;
             if (&old.directory, &old.directories, &old.sets) != (&run.directory, &run.directories, &run.sets)
@@ -68,12 +67,11 @@ impl DocumentBuilder {
                     .advise("set the same directories and experiments, or leave out --resume"));
             }
             run.started.clone_from(&old.started);
-            earlier = old.duration_s;
         }
         Ok(Self {
             run,
             clock,
-            earlier,
+            before: options.resume.clone(),
             environment: Environment::default(),
             experiments: Vec::new(),
             own: None,
@@ -81,6 +79,25 @@ impl DocumentBuilder {
             cells: Vec::new(),
             strategies: Vec::new(),
         })
+    }
+
+    /// Seconds that the run took before it was resumed.
+    pub(super) fn earlier(&self) -> f64 {
+        self.before.as_ref().map_or(0.0, |before| before.run.duration_s)
+    }
+
+    /// Fails if a resumed run was measured in another environment, whose samples must not be mixed with new ones.
+    pub(super) fn check_environment(&self) -> Result<()> {
+        let Some(before) = &self.before else { return Ok(()) };
+        let now = Document::new(self.run.clone(), self.environment.clone());
+        let differences = crate::comparison::differences(before, &now);
+        if differences.differences.is_empty() {
+            return Ok(());
+        }
+        let found: Vec<String> = differences.differences.iter().map(ToString::to_string).collect();
+        let what = format!("it was measured in another environment: {}", found.join("; "));
+        Err(Error::new(ErrorKind::Invalid, "resume", &self.run.directory, what)
+            .advise("measure anew, without --resume, and compare the results"))
     }
 
     pub(super) fn set_environment(&mut self, facts: &Facts, machine: &Machine, file_sets: &[TestFiles]) {
@@ -189,7 +206,7 @@ impl DocumentBuilder {
     /// Builds the document, of the whole run or of its results so far.
     pub(super) fn document(&self, whole: bool) -> Document {
         let mut run = self.run.clone();
-        run.duration_s = self.earlier + self.clock.seconds();
+        run.duration_s = self.earlier() + self.clock.seconds();
         let measured = |cell: &Cell| cell.skipped.is_some() || cell.summary.is_some();
         run.complete = whole && self.cells.iter().all(measured);
         // The last partial document remains if the run is interrupted.
@@ -197,6 +214,14 @@ impl DocumentBuilder {
         let mut document = Document::new(run, self.environment.clone());
         document.experiments.clone_from(&self.experiments);
         document.cells.clone_from(&self.cells);
+        if let (false, Some(before)) = (whole, &self.before) {
+            // What this run has not reached keeps the samples of the run that it resumes.
+            let known =
+                |experiment: &&Experiment| self.experiments.iter().all(|one| one.name != experiment.name);
+            document.experiments.extend(before.experiments.iter().filter(known).cloned());
+            let known = |cell: &&Cell| self.cells.iter().all(|one| one.id != cell.id);
+            document.cells.extend(before.cells.iter().filter(known).cloned());
+        }
         self.label_by_credit(&mut document.cells);
         let comparable = self.comparable(&document.cells);
         document.findings = findings(&comparable, &document.experiments, &Bootstrap::default());

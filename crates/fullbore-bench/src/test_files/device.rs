@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use fullbore::error::{Error, ErrorKind, Result};
 use fullbore::probe::{self, Device};
@@ -60,7 +61,7 @@ pub(super) fn take(path: &Path, serial: &str) -> Result<ExclusiveDevice> {
     let held = sys::open(path, OpenFlags::READ_WRITE | OpenFlags::EXCLUSIVE, 0)
         .map_err(|error| Error::io("open exclusively", path, error.into()))?;
     let len = device.size.unwrap_or(0);
-    if let Some(found) = signature(&held, len) {
+    if let Some(found) = signature(&held, len).map(str::to_owned).or_else(|| by_blkid(path)) {
         let advice = "if the data is not needed, remove its signature with wipefs and try again";
         return Err(refuse(format!("it has data: {found}"), advice));
     }
@@ -115,8 +116,23 @@ fn in_use(kernel: &KernelPaths, (major, minor): (u32, u32)) -> Vec<String> {
     uses
 }
 
+/// Finds data on a device by `blkid(8)`, which knows more signatures, if it is there.
+fn by_blkid(path: &Path) -> Option<String> {
+    // The last two are not in every user's search path.
+    let found = ["blkid", "/usr/sbin/blkid", "/sbin/blkid"].iter().find_map(|program| {
+        Command::new(program)
+            .args(["-p", "-o", "value", "-s", "TYPE", "-s", "PTTYPE"])
+            .arg(path)
+            .output()
+            .ok()
+    })?;
+    let text = String::from_utf8_lossy(&found.stdout).trim().replace('\n', ", ");
+    found.status.success().then_some(text)
+}
+
 /// Finds data on a device by the signatures of partition tables, file systems, volumes and swap space.
 fn signature(device: &impl AsHandle, len: u64) -> Option<&'static str> {
+    const MD: &[u8] = b"\xfc\x4e\x2b\xa9";
     /// (offset in bytes, signature, its meaning); an offset below 0 counts from the end.
     const MARKS: &[(i64, &[u8], &str)] = &[
         (510, b"\x55\xaa", "a partition table or a boot sector"),
@@ -135,22 +151,47 @@ fn signature(device: &impl AsHandle, len: u64) -> Option<&'static str> {
         (0x1018, b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca", "a bcache device"),
         (24, b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca", "a bcachefs file system"),
         (0, b"LUKS\xba\xbe", "an encrypted volume (LUKS)"),
-        (512, b"LABELONE", "a physical volume of LVM"),
         (0, b"LABELONE", "a physical volume of LVM"),
-        (4096, b"\xfc\x4e\x2b\xa9", "a member of an md array"),
-        (0, b"\xfc\x4e\x2b\xa9", "a member of an md array"),
+        (512, b"LABELONE", "a physical volume of LVM"),
+        (1024, b"LABELONE", "a physical volume of LVM"),
+        (1536, b"LABELONE", "a physical volume of LVM"),
+        (4096, MD, "a member of an md array"),
+        (0, MD, "a member of an md array"),
+        (-1024, b"Intel Raid ISM Cfg Sig. ", "a member of an Intel array"),
+        (-512, b"\xde\x11\xde\x11", "a member of a DDF array"),
+        (0, b"bluestore block device", "a Ceph BlueStore"),
+        (0, b"dmvdo001", "a VDO volume"),
+        (516, b"!Stra0tis\x86\xff\x02^A", "a Stratis pool"),
+        (3, b"-FVE-FS-", "an encrypted volume (BitLocker)"),
+        (32, b"NXSB", "an APFS container"),
+        (0x400, b"H+", "an HFS+ file system"),
+        (0x400, b"\xe2\xe1\xf5\xe0", "an EROFS file system"),
+        (0x8000, b"JFS1", "a JFS file system"),
+        (0x8001, b"BEA01", "a UDF file system"),
+        (0x8801, b"NSR0", "a UDF file system"),
+        (0x9001, b"NSR0", "a UDF file system"),
+        (0x1_0034, b"ReIsEr", "a ReiserFS file system"),
         (4086, b"SWAPSPACE2", "swap space"),
         (4086, b"SWAP-SPACE", "swap space"),
         (0x2_0000, b"\x0c\xb1\xba\x00\x00\x00\x00\x00", "a ZFS pool"),
         (0x2_0000, b"\x00\x00\x00\x00\x00\xba\xb1\x0c", "a ZFS pool"),
     ];
-    let found = |one: &&(i64, &[u8], &str)| {
-        let (offset, mark, _) = **one;
-        let at = if offset < 0 { len.checked_add_signed(offset) } else { u64::try_from(offset).ok() };
+    let has = |at: Option<u64>, mark: &[u8]| {
         let mut there = vec![0; mark.len()];
         at.is_some_and(|at| sys::read_exact_at(device.as_handle(), &mut there, at).is_ok()) && there == mark
     };
-    MARKS.iter().find(found).map(|(_, _, what)| *what)
+    let found = |one: &&(i64, &[u8], &str)| {
+        let (offset, mark, _) = **one;
+        let at = if offset < 0 { len.checked_add_signed(offset) } else { u64::try_from(offset).ok() };
+        has(at, mark)
+    };
+    // Versions 1.0 and 0.90 are near the end.
+    let md = [
+        (len / 512).checked_sub(16).map(|sector| (sector & !7) * 512),
+        (len & !0xffff).checked_sub(64 << 10),
+    ];
+    let member = md.into_iter().any(|at| has(at, MD)).then_some("a member of an md array");
+    MARKS.iter().find(found).map(|(_, _, what)| *what).or(member)
 }
 
 #[cfg(test)]
@@ -204,6 +245,27 @@ mod tests {
                 }
                 _ => println!("skipped: {} is not here", words[0]),
             }
+        }
+    }
+
+    /// The places of md's versions are those of its documentation: counted from the end, and rounded.
+    #[test]
+    fn members_of_arrays_and_volumes_are_found() {
+        use std::os::unix::fs::FileExt;
+        const LEN: u64 = (64 << 20) + 5 * 512;
+        for (place, mark) in [
+            ((64 << 20) - 0x1_0000, &b"\xfc\x4e\x2b\xa9"[..]),
+            (((LEN / 512 - 16) & !7) * 512, b"\xfc\x4e\x2b\xa9"),
+            (LEN - 1024, b"Intel Raid ISM Cfg Sig. 1.0.00"),
+            (1024, b"LABELONE"),
+            (0x8001, b"BEA01"),
+            (32, b"NXSB"),
+            (0, b"bluestore block device\n"),
+        ] {
+            let file = tempfile::tempfile().unwrap();
+            file.set_len(LEN).unwrap();
+            file.write_all_at(mark, place).unwrap();
+            assert!(signature(&file, LEN).is_some(), "{}", mark.escape_ascii());
         }
     }
 

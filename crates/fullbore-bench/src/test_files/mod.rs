@@ -118,13 +118,14 @@ impl Needs {
 
     /// Returns the space for test files of `len` bytes, in bytes. A transformation has three files, and a new output
     /// exists together with the one that it replaces.
-    fn bytes(self, len: u64) -> u64 {
+    pub(crate) fn bytes(self, len: u64) -> u64 {
         let long = 1 + u64::from(self.warm) + u64::from(self.written) + u64::from(self.fresh);
         let whole = if self.adaptive { len } else { len.min(TRANSFORMED) };
-        let transformed = if self.transformed { 4 * whole } else { 0 };
+        let transformed = if self.transformed { whole.saturating_mul(4) } else { 0 };
         // Two texts, a copy, and texts for cold reads alone.
-        let texts = if self.texts { if sys::DROPS_BY_REOPENING { 5 * whole } else { 3 * whole } } else { 0 };
-        long * len + transformed + texts + self.extra
+        let count = if sys::DROPS_BY_REOPENING { 5 } else { 3 };
+        let texts = if self.texts { whole.saturating_mul(count) } else { 0 };
+        long.saturating_mul(len).saturating_add(transformed).saturating_add(texts).saturating_add(self.extra)
     }
 }
 

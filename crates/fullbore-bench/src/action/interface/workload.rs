@@ -306,6 +306,7 @@ mod tests {
             read_ahead: 0,
             progress: &progress,
             clock: crate::clock::Clock::start(),
+            earlier: 0.0,
             seed: 1,
             program: None,
         };

@@ -57,6 +57,9 @@ fn random() -> RequestOrder {
     RequestOrder::Random
 }
 
+/// Greatest load in requests per second: the times of all requests of a sample are in memory.
+const MOST_LOAD: f64 = 1e7;
+
 #[derive(Debug)]
 struct LatencyWorkload {
     spec: LatencySpec,
@@ -78,8 +81,10 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
             return Err("set one of `load` (requests per second) and `share` (of the closed loop's)".into());
         }
     };
-    if !(load.is_finite() && load > 0.0) {
-        return Err(format!("load: expected a positive number of requests per second, found {load}"));
+    if !(load > 0.0 && load <= MOST_LOAD) {
+        return Err(format!(
+            "load: expected up to {MOST_LOAD} requests per second, more than 0, found {load}"
+        ));
     }
     let requested = RequestedStrategy::new(&spec.strategy, spec.request.as_deref(), spec.depth)?;
     let strategy = requested.plain();

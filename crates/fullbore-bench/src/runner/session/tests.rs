@@ -146,6 +146,7 @@ fn measure(workloads: &[Simulated], options: &Options, interrupt: usize) -> Fini
         read_ahead: 0,
         progress: &progress,
         clock: clock.clone(),
+        earlier: 0.0,
         seed: options.seed,
         program: None,
     };
@@ -274,6 +275,18 @@ fn a_resumed_run_continues_the_rounds() {
         assert_eq!(cell.samples.len(), StopRule::default().min_samples, "{}", cell.id);
         assert_eq!(cell.samples[kept].round, rounds + 1, "{}", cell.id);
     }
+}
+
+#[test]
+fn a_resumed_run_that_is_interrupted_keeps_what_it_has_not_reached() {
+    let mut before = measure(&THREE(), &seconds(100), 12).partial.last().unwrap().clone();
+    let mut other = before.cells[0].clone();
+    other.id = "of another set".into();
+    before.cells.push(other.clone());
+    let options = Options { resume: Some(before), ..seconds(100) };
+    let run = measure(&THREE(), &options, 10);
+    let last = run.partial.last().expect("a partial document");
+    assert_eq!(last.cell("of another set").unwrap().samples, other.samples);
 }
 
 /// Creates candidates for one job, each a fifth slower than the one before, with noise of 4%.
