@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use super::latencies::Latencies;
 use super::method::{Engine, EngineConfig, Method};
-use crate::buf::{Buf, Completion, Direction};
+use crate::buf::{ALIGNMENT, Buf, Completion, Direction};
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "fault")]
 use crate::fault::{plan::Plan, rules::MappedUnder};
@@ -125,13 +125,22 @@ fn open(method: &Method, config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine
     (method.open)(config)
 }
 
+/// The reason for not bypassing the cache: buffers and the parts of a file that workers write are aligned to [`ALIGNMENT`].
+pub(super) fn long_alignment(alignment: usize) -> String {
+    format!("direct transfers of this file are aligned to {alignment} bytes, more than {ALIGNMENT}")
+}
+
 impl IoQueue {
     /// Opens a file. If an input ends before `limit`, its length in bytes, the error is [`ErrorKind::Changed`]; without a limit,
     /// the first empty read is the end.
     pub fn open(method: &Method, config: &EngineConfig<'_>, limit: Option<u64>) -> io::Result<Self> {
         let engine = open(method, config)?;
         let direct = if method.capabilities.passes_cache(config.cache) {
-            Some((config.file.direct_alignment(), config.file.direct_handle(config.write)?))
+            let alignment = config.file.alignment_of(config.write);
+            if alignment > ALIGNMENT {
+                return Err(io::Error::new(io::ErrorKind::Unsupported, long_alignment(alignment)));
+            }
+            Some((alignment, config.file.direct_handle(config.write)?))
         } else {
             None
         };

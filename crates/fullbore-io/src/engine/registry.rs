@@ -4,12 +4,12 @@
 
 use std::{fmt, io};
 
-use super::io_queue::IoQueue;
+use super::io_queue::{IoQueue, long_alignment};
 use super::method::{EngineConfig, Method};
 #[cfg(windows)]
 use super::overlapped;
 use super::{mmap, queued, synchronous};
-use crate::buf::Pool;
+use crate::buf::{ALIGNMENT, Pool};
 use crate::error::{Error, Result, message};
 use crate::file::{CachePolicy, File, FileKind};
 use crate::lock::Mutex;
@@ -160,6 +160,11 @@ pub fn probe_once(
     write: bool,
     cache: CachePolicy,
 ) -> std::result::Result<(), Unsupported> {
+    // The alignment may differ from file to file.
+    let alignment = || file.alignment_of(write);
+    if method.capabilities.passes_cache(cache) && alignment() > ALIGNMENT {
+        return Err(Unsupported { method: method.name, reason: long_alignment(alignment()) });
+    }
     type Key = (FileSystemId, &'static str, bool, u8);
     static LEARNED: Learned<Key, std::result::Result<(), Unsupported>> = Learned::new();
     let learn = || match try_out(method, file, None, write, cache) {

@@ -31,8 +31,16 @@ impl File {
     /// the result is its block size, which is always valid: whether a file supports direct transfers can change at any time (btrfs
     /// moves small files into its tree and out of it). [`crate::engine::probe`] reports them.
     pub fn direct_alignment(&self) -> usize {
+        self.alignment_of(true)
+    }
+
+    /// The alignment of direct transfers, or of those that only read, which may be smaller.
+    pub(crate) fn alignment_of(&self, write: bool) -> usize {
         let offset = match self.announced_alignment() {
-            Ok(alignment) => alignment.offset.max(alignment.memory),
+            Ok(alignment) => {
+                let read = alignment.read_offset.filter(|_| !write);
+                read.unwrap_or(alignment.offset).max(alignment.memory)
+            }
             Err(_) => sys::space(&self.inner.fd).map_or(0, |room| room.block),
         };
         match usize::try_from(offset) {

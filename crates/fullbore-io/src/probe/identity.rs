@@ -97,8 +97,12 @@ pub struct FileSystemId {
 
 impl FileSystemId {
     pub(crate) fn of(file: impl AsHandle) -> io::Result<Self> {
-        let device = sys::status(&file)?.dev;
-        Self::on(device, file)
+        let status = sys::status(&file)?;
+        if status.kind() == FileKind::BlockDevice {
+            // Not the file system of its name.
+            return Ok(Self { device: status.rdev, kind: 0, fsid: 0 });
+        }
+        Self::on(status.dev, file)
     }
 
     /// As [`of`](Self::of), for a file whose device number is known.

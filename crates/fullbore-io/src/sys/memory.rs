@@ -84,8 +84,10 @@ pub(super) static RANGES: [MappedRange; MOST_RANGES] = [const {
 fn range_at(address: usize) -> Option<(&'static MappedRange, Range<usize>)> {
     RANGES.iter().find_map(|range| {
         let start = range.start.load(Ordering::Acquire);
-        let end = range.end.load(Ordering::Relaxed);
-        (start > 1 && (start..end).contains(&address)).then_some((range, start..end))
+        let end = range.end.load(Ordering::Acquire);
+        // Another thread may have given the place to another mapping between the two.
+        let is_one = start > 1 && range.start.load(Ordering::Relaxed) == start;
+        (is_one && (start..end).contains(&address)).then_some((range, start..end))
     })
 }
 

@@ -108,6 +108,25 @@ fn a_method_whose_direct_requests_are_rejected_names_the_alignment() {
     });
 }
 
+/// Buffers and parts of files are aligned to 4096 bytes: longer blocks would be read and written in halves.
+#[test]
+fn a_file_with_longer_direct_blocks_is_not_transferred_directly() {
+    everywhere(|directory| {
+        each_in(directory, |method, cache| {
+            if !method.capabilities.passes_cache(cache) {
+                return;
+            }
+            let path = directory.join("file");
+            fs::write(&path, bytes(LENGTH, 3)).unwrap();
+            let plan = Plan::new(1).with(Fault::Sectors { size: 16384 });
+            let file = File::open_write(&path).unwrap().with_faults(&plan);
+            let refused = fullbore_io::engine::probe_once(method, &file, true, cache).unwrap_err();
+            assert!(refused.reason.contains("16384"), "{refused}");
+            fs::remove_file(&path).unwrap();
+        });
+    });
+}
+
 /// A direct file under a plan, or `None` after printing the reason.
 fn direct(path: &Path, plan: &Plan) -> Option<File> {
     let (file, support) = File::open_write(path).unwrap().with_faults(plan).with_cache(CachePolicy::Direct);

@@ -1,12 +1,12 @@
 //! Chooses a strategy, with its evidence, from facts and measurements. The functions are pure: they make no system calls.
 
-use fullbore_io::engine::{deep_method, method};
+use fullbore_io::engine::{Method, deep_method, method};
 
 use super::contender::Contenders;
 use super::contenders::{contenders, measurement};
 use super::evidence::{Alternative, Evidence, Reason};
 use super::fields::{Allocation, Model, Strategy};
-use super::plan_input::{MOST_WORKERS, PlanInput, Target, WINDOW};
+use super::plan_input::{MOST_WORKERS, PlanInput, Purpose, Target, WINDOW};
 use super::profile::{Entry, Measured};
 use super::spec::StrategySpec;
 
@@ -98,8 +98,17 @@ fn from_profile(plan_input: &PlanInput, entry: &Entry, by_facts: &Decision) -> O
         strategy: other.strategy.clone(),
         reason: Reason::Measured { rate: other.rate, share: other.rate / best.rate },
     };
+    let strategy = strategy(&best.strategy)?;
+    // A run of the meter can measure methods that other runs cannot use.
+    let is_usable = |method: &Method| {
+        let capabilities = &method.capabilities;
+        capabilities.storage && (!capabilities.copies_in_kernel || plan_input.purpose == Purpose::Copy)
+    };
+    if ![strategy.read, strategy.write].into_iter().all(is_usable) {
+        return None;
+    }
     Some(Decision {
-        strategy: strategy(&best.strategy)?,
+        strategy,
         evidence: vec![measured(true, best)],
         alternatives: others.iter().map(slower).collect(),
         contenders: Contenders::default(),
@@ -306,6 +315,28 @@ mod tests {
         assert_eq!(choose(&small, None).strategy.workers, 1);
         let memory = PlanInput { target_in_memory: true, ..plan_input() };
         assert_eq!(choose(&memory, None).strategy.allocation, Allocation::Size);
+    }
+
+    /// The meter can measure methods that only some runs, or none, can use.
+    #[test]
+    fn a_profile_chooses_no_method_that_the_run_cannot_use() {
+        let fast = |read: &str| {
+            let strategy =
+                StrategySpec { read: method(read), write: method(read), ..StrategySpec::default() };
+            measured(&strategy.apply(Strategy::plain()), 1e12)
+        };
+        for (purpose, name, chosen) in [
+            (Purpose::Fold, "null", false),
+            (Purpose::Fold, "copy_file_range", false),
+            (Purpose::Copy, "copy_file_range", cfg!(target_os = "linux")),
+        ] {
+            if method(name).is_none() {
+                continue;
+            }
+            let entry = entry(vec![fast(name)]);
+            let found = choose(&PlanInput { purpose, ..plan_input() }, Some(&entry)).strategy;
+            assert_eq!(found.read.name == name, chosen, "{purpose:?} {name}");
+        }
     }
 
     #[test]

@@ -36,16 +36,26 @@ impl Plan {
         if strategy.read.capabilities.copies_in_kernel || strategy.write.capabilities.copies_in_kernel {
             let copy_in_kernel =
                 if strategy.read.capabilities.copies_in_kernel { strategy.read } else { strategy.write };
-            let (Some(input), Some(output), Some(_)) =
-                (input, output.filter(|output| output.seekable()), self.plan_input.len)
-            else {
-                return Err(refused(copy_in_kernel, &path, "it works only from file to file"));
+            let works = match (input, output.filter(|output| output.seekable()), self.plan_input.len) {
+                (Some(input), Some(output), Some(_)) => {
+                    engine::probe(copy_in_kernel, output.file(), Some(input), true, CachePolicy::Keep)
+                        .map_err(|unsupported| unsupported.reason)
+                }
+                _ => Err("it works only from file to file".into()),
             };
-            engine::probe(copy_in_kernel, output.file(), Some(input), true, CachePolicy::Keep)
-                .map_err(|unsupported| refused(copy_in_kernel, &path, &unsupported.reason))?;
-            strategy.read = copy_in_kernel;
-            strategy.write = copy_in_kernel;
-            return Ok(());
+            let insists = named || [spec.read, spec.write].contains(&Some(copy_in_kernel));
+            let method = match works {
+                Ok(()) => copy_in_kernel,
+                Err(reason) if insists => return Err(refused(copy_in_kernel, &path, &reason)),
+                Err(reason) => {
+                    self.notes.push(format!("buffered instead of {}: {reason}", copy_in_kernel.name));
+                    buffered()
+                }
+            };
+            (strategy.read, strategy.write) = (method, method);
+            if method == copy_in_kernel {
+                return Ok(());
+            }
         }
         for (method, requested) in [(strategy.read, spec.read_cache), (strategy.write, spec.write_cache)] {
             if requested.is_some_and(|requested| inherent(method, requested) != requested) {

@@ -140,7 +140,9 @@ impl Executor<'_> {
             true => None,
             false => Some(planner(self.spec).decide(facts.clone(), Some(&input), None)?),
         };
-        let all = self.workers() > 1 && first.as_ref().is_some_and(|plan| plan.most_workers() > 1);
+        // A stream is read by one worker at a time, which must not keep the others from the files after it.
+        let all =
+            len.is_some() && self.workers() > 1 && first.as_ref().is_some_and(|plan| plan.most_workers() > 1);
         let (alone, waited) = if all { self.alone(place) } else { (None, false) };
         // A file that was modified while it waited has not changed while it was read.
         let input = if waited { input.stamped_again()? } else { input };
@@ -254,6 +256,50 @@ mod tests {
             done.store(true, std::sync::atomic::Ordering::Relaxed);
             assert_eq!(error.map(|error| error.kind()), Some(ErrorKind::Changed));
         });
+    }
+
+    /// A pipe that has no bytes yet does not keep the other workers from the files after it.
+    #[cfg(unix)]
+    #[test]
+    fn a_silent_pipe_does_not_stop_the_files_after_it() {
+        use std::io::Write;
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        std::fs::File::create(&path).unwrap().set_len(64 << 20).unwrap();
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let pipe = File::from_fd(reader.into(), "pipe").unwrap();
+        let spec = StrategySpec { workers: Some(2), ..StrategySpec::default() };
+        let progress = Progress::default();
+        let executor = Executor::new(&spec, &progress);
+        let inputs = [pipe, File::open(&path).unwrap(), File::open(&path).unwrap()];
+        let counted = std::thread::scope(|scope| {
+            let progress = &progress;
+            scope.spawn(move || {
+                // The bytes of the pipe come after those of the files.
+                let begin = std::time::Instant::now();
+                while progress.bytes_done() < 128 << 20 && begin.elapsed().as_secs() < 20 {
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                }
+                let early = progress.bytes_done() < 128 << 20;
+                writer.write_all(if early { b"\n\n" } else { b"\n" }).unwrap();
+                drop(writer);
+            });
+            let mut counted = Vec::new();
+            let work = |input: File,
+                        sender: &mut OrderedSender<'_, '_, u64>,
+                        worker: &mut Worker,
+                        executor: &Executor<'_>| {
+                let (_, lines) = executor.fold(&op::count_lines(), &input, worker)?;
+                sender.send(lines, 0).map(drop)
+            };
+            let emit = |lines| {
+                counted.push(lines);
+                Ok(ControlFlow::Continue(()))
+            };
+            executor.map_ordered(inputs.into_iter(), work, emit).unwrap();
+            counted
+        });
+        assert_eq!(counted, [1, 0, 0]);
     }
 
     #[test]
