@@ -150,12 +150,7 @@ impl Search for PartSearcher<'_> {
     }
 
     fn reach(&self) -> usize {
-        let settings = &self.query.settings;
-        if settings.any_context() && matches!(self.query.print(), Print::Lines | Print::Json) {
-            settings.before_context.max(settings.after_context)
-        } else {
-            0
-        }
+        self.query.reach()
     }
 
     fn search(&self, part: &Part<'_>) -> PartResult {

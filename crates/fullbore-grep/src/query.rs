@@ -85,7 +85,20 @@ impl Query {
         if source.marked {
             return Some("a byte order mark says that the text may be in another encoding");
         }
+        if source.read_mode == ReadMode::Piped && self.reach() > 0 {
+            return Some("the context of a match in a pipe may be of any length");
+        }
         self.whole_file_reason
+    }
+
+    /// Number of lines before and after a line that are printed with it.
+    pub(crate) fn reach(&self) -> usize {
+        let settings = &self.settings;
+        if settings.any_context() && matches!(self.print(), Print::Lines | Print::Json) {
+            settings.before_context.max(settings.after_context)
+        } else {
+            0
+        }
     }
 
     pub(crate) fn detection(&self, named: bool) -> Detection {
@@ -144,13 +157,15 @@ impl Query {
         let settings = &self.settings;
         // Matches of patterns for the start or end of the text depend on the boundaries of ripgrep's buffers.
         let anchored = settings.patterns.iter().any(|pattern| {
-            !settings.fixed_strings && [r"\A", r"\z", "-m"].iter().any(|part| pattern.contains(part))
+            let is_anchor = || [r"\A", r"\z", "(?^"].iter().any(|part| pattern.contains(part));
+            !settings.fixed_strings && (is_anchor() || ends_line_mode(pattern))
         });
         let separators = [&settings.field_match_separator, &settings.field_context_separator];
         let separated = separators.iter().all(|text| !text.is_empty());
         let limited = settings.max_count.is_some();
         let lines = self.print() == Print::Lines;
-        let differs_after = settings.passthru || settings.after_context > 0 && (settings.crlf || !lines);
+        let by_lines = matches!(self.matcher, AnyMatcher::Rust(_)) && !settings.crlf && lines;
+        let differs_after = settings.passthru || settings.after_context > 0 && !by_lines;
         let counted_further = (settings.invert_match || settings.after_context > 0) && settings.counts();
         let reasons = [
             (self.links(), "links contain line numbers of the file"),
@@ -273,4 +288,13 @@ impl Query {
     pub(crate) fn json<W: std::io::Write>(&self, writer: W) -> JSON<W> {
         JSONBuilder::new().replacement(self.settings.replace.clone()).build(writer)
     }
+}
+
+/// True if a group of flags in the pattern, such as `(?i-m)`, ends the mode in which `^` and `$` match at lines.
+fn ends_line_mode(pattern: &str) -> bool {
+    pattern.split("(?").skip(1).any(|group| {
+        let len = group.find(|letter: char| !letter.is_ascii_alphabetic() && letter != '-');
+        let flags = &group[..len.unwrap_or(group.len())];
+        flags.split_once('-').is_some_and(|(_, ended)| ended.contains('m'))
+    })
 }

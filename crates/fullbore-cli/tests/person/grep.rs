@@ -260,3 +260,50 @@ fn grep_errors_match_rg() {
     }
     pair.end();
 }
+
+/// Lines longer than the memory for them, in a file that can be mapped.
+#[test]
+fn long_lines_of_files_are_searched_by_every_kind_of_output() {
+    let dir = TestDir::new();
+    dir.directories(["long"]);
+    let line = ["foo\n", &"x".repeat(20_000_000), " foo\n", "end foo\n"].concat();
+    dir.file("long/a", &line);
+    for (words, wanted) in [
+        ("-c '(?-m)foo' long", "long/a:3\n"),
+        ("--count-matches foo long", "long/a:3\n"),
+        ("-o -c foo long", "long/a:3\n"),
+        ("--stop-on-nonmatch -c foo long", "long/a:3\n"),
+        ("--null-data -c foo long", "long/a:1\0"),
+        ("--null-data -c foo < long/a", "1\0"),
+        ("-c end long", "long/a:1\n"),
+    ] {
+        let found = dir.shell(&format!("\"$0\" grep --memory 64M {words}")).succeeds().text();
+        assert_eq!(found, wanted, "{words}");
+    }
+}
+
+#[test]
+fn context_of_any_length_is_printed_from_pipes() {
+    let dir = TestDir::new();
+    for (words, lines) in
+        [("-A 100000 '^1$'", 100_001), ("-B 100000 '^200000$'", 100_001), ("-C 100000 no", 0)]
+    {
+        let line = format!("seq 200000 | \"$0\" grep --memory 64M {words} | wc -l");
+        assert_eq!(dir.shell(&line).succeeds().text().trim(), lines.to_string(), "{words}");
+    }
+}
+
+/// A flag that ends the mode of lines makes `^` an anchor of the text, wherever it is in its group.
+#[test]
+fn anchors_of_the_text_do_not_match_at_the_start_of_parts() {
+    let dir = TestDir::new();
+    let lines: String = (0..300_000).map(|number| format!("foo line {number}\n")).collect();
+    dir.file("a", lines);
+    for flags in ["-m", "-im", "-sm", "i-ms"] {
+        let words = format!("grep -on '(?{flags})^foo' a");
+        let found: BTreeSet<String> = ["", "--workers 1", "--strategy request=64K --workers 3"]
+            .map(|options| dir.shell(&format!("\"$0\" {words} {options}")).text())
+            .into();
+        assert_eq!(found.len(), 1, "{flags}");
+    }
+}

@@ -274,7 +274,10 @@ impl Search<'_> {
         let before = regular.then(|| file.starting_stamp()).transpose()?;
         let len = if read_mode == ReadMode::Piped { None } else { file.seekable_len()? };
         if let Some(len) = len
-            && (long || read_mode == ReadMode::Mapped || self.query.settings().multiline)
+            && (long
+                || read_mode == ReadMode::Mapped
+                || self.query.settings().multiline
+                || self.query.settings().longest_line.is_some_and(|most| len > most as u64))
         {
             let window = file.map(0..len)?;
             self.search_whole(here, printed, |searcher| {
