@@ -97,7 +97,7 @@ impl DocumentBuilder {
         let found: Vec<String> = differences.differences.iter().map(ToString::to_string).collect();
         let what = format!("it was measured in another environment: {}", found.join("; "));
         Err(Error::new(ErrorKind::Invalid, "resume", &self.run.directory, what)
-            .advise("measure anew, without --resume, and compare the results"))
+            .advise("measure without --resume, and compare the results"))
     }
 
     pub(super) fn set_environment(&mut self, facts: &Facts, machine: &Machine, file_sets: &[TestFiles]) {
@@ -215,7 +215,7 @@ impl DocumentBuilder {
         document.experiments.clone_from(&self.experiments);
         document.cells.clone_from(&self.cells);
         if let (false, Some(before)) = (whole, &self.before) {
-            // What this run has not reached keeps the samples of the run that it resumes.
+            // Cells that this run has not reached keep the samples of the run that it resumes.
             let known =
                 |experiment: &&Experiment| self.experiments.iter().all(|one| one.name != experiment.name);
             document.experiments.extend(before.experiments.iter().filter(known).cloned());

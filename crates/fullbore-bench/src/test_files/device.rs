@@ -116,7 +116,7 @@ fn in_use(kernel: &KernelPaths, (major, minor): (u32, u32)) -> Vec<String> {
     uses
 }
 
-/// Finds data on a device by `blkid(8)`, which knows more signatures, if it is there.
+/// Finds data on a device by `blkid(8)`, which finds more kinds, if it is there.
 fn by_blkid(path: &Path) -> Option<String> {
     // The last two are not in every user's search path.
     let found = ["blkid", "/usr/sbin/blkid", "/sbin/blkid"].iter().find_map(|program| {
