@@ -85,8 +85,8 @@ impl Query {
         if source.marked {
             return Some("a byte order mark says that the text may be in another encoding");
         }
-        if source.read_mode == ReadMode::Piped && self.reach() > 0 {
-            return Some("the context of a match in a pipe may be of any length");
+        if source.read_mode == ReadMode::Piped && self.reach() > MUCH_CONTEXT {
+            return Some("much context in a pipe, which cannot be read again");
         }
         self.whole_file_reason
     }
@@ -289,6 +289,9 @@ impl Query {
         JSONBuilder::new().replacement(self.settings.replace.clone()).build(writer)
     }
 }
+
+/// Lines of context that parts of a pipe repeat at most: they must fit into memory.
+const MUCH_CONTEXT: usize = 100;
 
 /// True if a group of flags in the pattern, such as `(?i-m)`, ends the mode in which `^` and `$` match at lines.
 fn ends_line_mode(pattern: &str) -> bool {

@@ -293,6 +293,19 @@ fn context_of_any_length_is_printed_from_pipes() {
     }
 }
 
+/// Few blocks of a pipe have all the lines around a long line.
+#[test]
+fn context_of_long_lines_is_printed_from_pipes() {
+    let dir = TestDir::new();
+    let lines: String = (0..3000).map(|number| format!("{number} {}\n", "x".repeat(10_000))).collect();
+    dir.file("a", lines);
+    for words in ["-A 10 '^5[0-9]* '", "-C 20 '^2999 '", "-B 30 '77 '"] {
+        let sum = |input: &str| dir.shell(&format!("{input} | md5sum")).succeeds().text();
+        let from_pipe = sum(&format!("cat a | \"$0\" grep --memory 64M {words}"));
+        assert_eq!(from_pipe, sum(&format!("\"$0\" grep {words} a")), "{words}");
+    }
+}
+
 /// A flag that ends the mode of lines makes `^` an anchor of the text, wherever it is in its group.
 #[test]
 fn anchors_of_the_text_do_not_match_at_the_start_of_parts() {

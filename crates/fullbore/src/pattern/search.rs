@@ -33,7 +33,7 @@ pub fn search<'c, S: Search>(
     let (checked, choice) = (CheckedInput::of(input)?, choice.into());
     let mut ordered = Ordered {
         operation,
-        boundary: BoundaryBuffer::new(0),
+        boundary: BoundaryBuffer::new(0, operation.delimiter(), operation.reach()),
         emit,
         path: input.path(),
         budget: choice.first.budget,
@@ -106,8 +106,16 @@ impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_
     /// Emits the results of the boundary before a block, then those of the block.
     fn next(&mut self, block: Block<S::Found>) -> Result<ControlFlow<()>> {
         let operation = self.operation;
-        let held = self.boundary.bytes.len() as u64 + block.ends.weight() as u64;
-        if held > self.budget / LONGEST {
+        let weight = block.ends.weight() as u64;
+        let is_too_long = |held: usize| held as u64 + weight > self.budget / LONGEST;
+        if is_too_long(self.boundary.bytes.len())
+            && let Some(found) = self.boundary.cut(|part| operation.search(part))
+            && (self.emit)(found)?.is_break()
+        {
+            return Ok(ControlFlow::Break(()));
+        }
+        if is_too_long(self.boundary.bytes.len()) {
+            let held = self.boundary.bytes.len() as u64 + weight;
             let longest = size::human(self.budget / LONGEST);
             let what = format!("a record is longer than {longest}, and must fit in memory");
             let more = (LONGEST * held).max(2 * self.budget).next_power_of_two() >> 20;
@@ -222,18 +230,25 @@ fn middle(block: &[u8], first: bool, delimiter: u8, reach: usize) -> Option<Midd
     })
 }
 
+/// Length of a boundary from which on its first records are passed on before a block ends it, in bytes.
+const LONG: usize = if cfg!(test) { 8 } else { 256 << 10 };
+
 /// The boundary between two blocks; it grows until a block ends it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct BoundaryBuffer {
     pub(super) bytes: Vec<u8>,
     own: usize,
     /// Offset of `bytes` in the file.
     pub(super) offset: u64,
+    delimiter: u8,
+    reach: usize,
+    /// Length at which it is cut.
+    due: usize,
 }
 
 impl BoundaryBuffer {
-    pub(super) fn new(offset: u64) -> Self {
-        Self { bytes: Vec::new(), own: 0, offset }
+    pub(super) fn new(offset: u64, delimiter: u8, reach: usize) -> Self {
+        Self { bytes: Vec::new(), own: 0, offset, delimiter, reach, due: LONG }
     }
 
     /// Appends the ends of the next block, which ends at `end`; passes a boundary that it completes to `look`.
@@ -241,7 +256,7 @@ impl BoundaryBuffer {
         match ends {
             Ends::All(bytes) => {
                 self.bytes.extend_from_slice(&bytes);
-                None
+                if self.bytes.len() < self.due { None } else { self.cut(look) }
             }
             Ends::Some { head, head_own, tail, tail_own } => {
                 let own = self.own..self.bytes.len() + head_own;
@@ -254,9 +269,29 @@ impl BoundaryBuffer {
                 self.bytes.shrink_to(1 << 20);
                 self.bytes.extend_from_slice(&tail);
                 self.own = tail_own;
+                self.due = LONG.max(2 * tail.len());
                 seen
             }
         }
+    }
+
+    /// Passes the records that are out of reach of the bytes to come to `look`, and keeps the others; `None` if there are none.
+    fn cut<R>(&mut self, look: impl FnOnce(&Part<'_>) -> R) -> Option<R> {
+        let mut ends = memchr::memrchr_iter(self.delimiter, &self.bytes).map(|place| place + 1);
+        // The search for records in a buffer that has too few is repeated at twice the length.
+        self.due = 2 * self.bytes.len();
+        let end = ends.next()?;
+        let own_end = if self.reach == 0 { end } else { ends.nth(self.reach - 1)? };
+        let tail = if self.reach == 0 { own_end } else { ends.nth(self.reach - 1).unwrap_or(0) };
+        if own_end <= self.own {
+            return None;
+        }
+        let seen = look(&Part { bytes: &self.bytes[..end], own: self.own..own_end, offset: self.offset });
+        self.bytes.drain(..tail);
+        self.own = own_end - tail;
+        self.offset += tail as u64;
+        self.due = LONG.max(2 * self.bytes.len());
+        Some(seen)
     }
 
     pub(super) fn rest(&self) -> Option<Part<'_>> {
@@ -279,7 +314,7 @@ mod tests {
         places.dedup();
         let mut shown = Vec::new();
         let mut keep = |part: &Part<'_>| shown.push((part.bytes.to_vec(), part.own.clone(), part.offset));
-        let mut boundary = BoundaryBuffer::new(0);
+        let mut boundary = BoundaryBuffer::new(0, b'\n', reach);
         for pair in places.windows(2) {
             let (part, ends) = cut(&text[pair[0]..pair[1]], pair[0] as u64, b'\n', reach);
             boundary.join(ends, pair[1] as u64, &mut keep);
