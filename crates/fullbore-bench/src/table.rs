@@ -197,7 +197,10 @@ fn predictions(sheet: &mut Sheet, document: &Document) {
     let names = document.cell_names();
     listed(sheet, "Where the model is wrong", &wrong_predictions(document), |sheet, one| {
         let (measured, predicted) = (measured_rate(document, &one.cell), spanned(one.rate, units::rate));
-        sheet.wrapped(0, &format!("{}: {measured}; predicted {predicted}", names[&one.cell]));
+        sheet.wrapped(
+            0,
+            &format!("{}: {measured}; predicted {predicted}", names.get(&one.cell).unwrap_or(&one.cell)),
+        );
     });
 }
 

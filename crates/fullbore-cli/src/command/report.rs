@@ -138,16 +138,23 @@ impl Report {
             }
             seen.push((identity, path.display().to_string()));
         }
-        let mut written: Vec<&Path> = Vec::new();
+        let mut written = Vec::new();
+        // One file may be spelled in several ways.
+        let place = |path: &Path| {
+            let directory =
+                path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+            path.canonicalize().unwrap_or_else(|_| directory.join(path.file_name().unwrap_or_default()))
+        };
         let pictures = self.svg.as_deref().map(|path| ("--svg", path));
         for (flag, path) in self.outputs().filter(|(_, path)| !is_stdio(path)).chain(pictures) {
             if let Some((_, input)) = seen.iter().find(|(known, _)| identity(path) == Some(*known)) {
                 return Err(Exit::failure(format!("{flag}: {input} is an input: name another file")));
             }
-            if written.contains(&path) {
+            if written.contains(&place(path)) {
                 return Err(Exit::failure(format!("{flag}: {} is named for another output", path.display())));
             }
-            written.push(path);
+            written.push(place(path));
         }
         if self.results.len() > 1 {
             return match self.svg {

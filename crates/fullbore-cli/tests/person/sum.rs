@@ -178,3 +178,15 @@ fn flags_of_b3sum_and_cksum() {
     assert_eq!(ended.text(), format!("missing: FAILED ({} (os error 2))\na: OK\n", not_found()));
     assert_eq!(ended.stderr, "fullbore: WARNING: 1 computed checksum did NOT match\n");
 }
+
+/// A list on standard input that names standard input would take its own lines as data.
+#[test]
+fn a_list_on_standard_input_does_not_read_itself() {
+    let dir = TestDir::new();
+    dir.file("good", "hi\n");
+    let good = dir.run("sum -a sha256 good").succeeds().text();
+    let wrong = format!("{}  good\n", "0".repeat(64));
+    let list = format!("{good}{}  -\n#{}\n{}", &good[..64], "x".repeat(9000), wrong.repeat(50));
+    let ended = run_with(&mut dir.command("sum -a sha256 -c"), list.as_bytes());
+    assert_eq!((ended.code(), ended.text().matches("good: FAILED").count()), (1, 50), "{ended}");
+}

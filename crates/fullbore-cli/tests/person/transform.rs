@@ -341,3 +341,30 @@ fn a_replaced_file_keeps_its_access_list_and_gets_no_other() {
     dir.run("copy -p in d/new").succeeds();
     assert_eq!(found(&dir.at("d/new")), None, "-p: that of the source");
 }
+
+/// Workers that write past the cache rewrite whole blocks: two must not share one.
+#[test]
+fn direct_writes_of_any_request_size_give_the_same_bytes() {
+    let dir = TestDir::within(&fullbore_testkit::ground::build_directory());
+    let data = bytes(3_000_001, 1);
+    let short = &data[..200_001];
+    dir.file("in", short);
+    let mut swapped = short.to_vec();
+    swapped.chunks_exact_mut(2).for_each(|pair| pair.swap(0, 1));
+    for round in 0..3 {
+        for request in [1000, 4095, 65535, 100_000, 262_143] {
+            let words = format!("transform none - out --cache direct --strategy request={request}");
+            run_with(&mut dir.command(&words), &data).succeeds();
+            assert!(dir.read("out") == data, "{words}, round {round}");
+        }
+        for request in ["request=101,stripe=1", "request=1001,stripe=1", "request=4097,stripe=5K"] {
+            let strategy = format!("method=direct,{request},workers=2,model=pool");
+            let ended = dir.run(&format!("transform swab in out --strategy {strategy}"));
+            if refused(&ended) {
+                return println!("skipped: direct writes: {ended}");
+            }
+            ended.succeeds();
+            assert!(dir.read("out") == swapped, "{strategy}, round {round}");
+        }
+    }
+}

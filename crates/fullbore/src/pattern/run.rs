@@ -11,7 +11,7 @@ use super::progress::Stats;
 use super::stream_reader::StreamReader;
 use super::threads::SetupCpu;
 use super::threads::{FirstError, Started, on_pool, on_threads};
-use super::transfer_loop::{Cut, Sink, Source, Transfer, TransferLoop, Visitor};
+use super::transfer_loop::{Cut, Sink, Source, Transfer, TransferLoop, Visitor, parts_of_blocks};
 use crate::strategy::{Adaptive, Contender, Model, RunStrategy, Strategy};
 use fullbore_io::engine::IoStats;
 use fullbore_io::error::{Error, Result};
@@ -217,9 +217,9 @@ impl<'a> Run<'a> {
         Ok(stats)
     }
 
-    /// The request size of a strategy, rounded down to the operation's unit.
+    /// The request size of a strategy, rounded down to the unit of the transfer.
     fn request(&self, strategy: &Strategy) -> usize {
-        let unit = self.transfer.work.split.unit();
+        let unit = self.transfer.unit();
         (strategy.request / unit).max(1) * unit
     }
 
@@ -237,7 +237,9 @@ impl<'a> Run<'a> {
         let cut =
             Cut { start: range.start, len: range.end - range.start, request, order: self.transfer.order };
         let count = cut.order.count(cut.blocks());
-        let stripes = Stripes::new(count, strategy.stripe.div_ceil(request as u64), strategy.model);
+        let stripe =
+            strategy.stripe.div_ceil(request as u64).next_multiple_of(parts_of_blocks(request) as u64);
+        let stripes = Stripes::new(count, stripe, strategy.model);
         let workers = match self.transfer.source {
             Source::Stream(_) => strategy.workers,
             _ => strategy.workers.min(count.max(1) as usize),

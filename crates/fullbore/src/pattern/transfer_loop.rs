@@ -5,7 +5,7 @@ use super::progress::Progress;
 use super::stream_reader::StreamReader;
 use crate::operation::{Generate, Split, Transform};
 use crate::strategy::{Completion, Strategy};
-use fullbore_io::buf::{BlockMemory, Buf, Pool};
+use fullbore_io::buf::{ALIGNMENT, BlockMemory, Buf, Pool};
 use fullbore_io::engine::{Capabilities, Done, EngineConfig, IoQueue, IoStats};
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{File, Output};
@@ -95,6 +95,12 @@ impl Cut {
     }
 }
 
+/// The number of parts of `len` bytes that end with a whole block: direct writes rewrite blocks, and two workers must not do so with
+/// one block at the same time.
+pub(super) fn parts_of_blocks(len: usize) -> usize {
+    ALIGNMENT >> len.trailing_zeros().min(ALIGNMENT.trailing_zeros())
+}
+
 /// The bytes of a run: their origin, the work on them, their destination.
 pub(super) struct Transfer<'a> {
     pub(super) source: &'a Source<'a>,
@@ -107,6 +113,16 @@ pub(super) struct Transfer<'a> {
 }
 
 impl<'a> Transfer<'a> {
+    /// Number of bytes of which the length of every request but the last must be a multiple. Workers take turns at the requests of a
+    /// stream.
+    pub(super) fn unit(&self) -> usize {
+        let unit = self.work.split.unit();
+        match (self.source, self.sink) {
+            (Source::Stream(_), Sink::File(_)) => unit * parts_of_blocks(unit),
+            _ => unit,
+        }
+    }
+
     /// Moves the bytes as they are, which may be cut anywhere and be in any memory.
     pub(super) fn untouched(
         source: &'a Source<'a>,
@@ -339,7 +355,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
     }
 
     fn pass_on(&mut self, stream: &StreamReader, go_on: &dyn Fn() -> bool) -> Result<()> {
-        let (unit, reader) = (self.transfer.work.split.unit(), stream.join());
+        let (unit, reader) = (self.transfer.unit(), stream.join());
         while go_on() {
             let mut buf = self.buffer()?;
             let Some(offset) = stream.next(reader, &mut buf, self.request, unit, go_on)? else { break };

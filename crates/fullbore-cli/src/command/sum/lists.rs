@@ -59,6 +59,7 @@ impl Iterator for Lists {
                 });
             };
             line.clear();
+            let is_stdin = path.as_os_str() == "-";
             match next_line(from, &mut line) {
                 Err(_) => {
                     let path = path.clone();
@@ -73,6 +74,10 @@ impl Iterator for Lists {
             }
             match self.parser.line(&line) {
                 ParsedLine::Nothing => {}
+                // The list itself is on standard input: reading it as a file would take the lines that follow.
+                ParsedLine::ChecksumLine(expected) if is_stdin && expected.name.as_os_str() == "-" => {
+                    return Some(Item::Malformed(*number, self.parser.tag()));
+                }
                 ParsedLine::ChecksumLine(expected) => return Some(Item::ChecksumLine(expected)),
                 ParsedLine::Malformed => return Some(Item::Malformed(*number, self.parser.tag())),
             }

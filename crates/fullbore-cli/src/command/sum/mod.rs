@@ -106,7 +106,8 @@ impl Sum {
         let work =
             |(name, found): (PathBuf, Result<(), Error>), worker: &mut Worker, executor: &Executor<'_>| {
                 let result = propagate_cancelled(found.and_then(|()| sums(&name, executor, worker)))?;
-                let weight = name.as_os_str().len() + hashes.len() * 64;
+                let found = result.as_ref().map_or(0, |(_, sums)| sums.iter().map(Vec::len).sum());
+                let weight = name.as_os_str().len() + hashes.len() * 64 + found;
                 Ok(((name, result), weight))
             };
         in_order(&run, "sum", walked, false, work, |(name, result)| printer.print_result(&name, &result))?;
