@@ -342,7 +342,7 @@ fn a_replaced_file_keeps_its_access_list_and_gets_no_other() {
     assert_eq!(found(&dir.at("d/new")), None, "-p: that of the source");
 }
 
-/// Workers that write past the cache rewrite whole blocks: two must not share one.
+/// Workers that write without the page cache rewrite whole blocks: two must not share one.
 #[test]
 fn direct_writes_of_any_request_size_give_the_same_bytes() {
     let dir = TestDir::within(&fullbore_testkit::ground::build_directory());
