@@ -251,7 +251,7 @@ mod tests {
     /// The places of md's versions are those of its documentation: counted from the end, and rounded.
     #[test]
     fn members_of_arrays_and_volumes_are_found() {
-        use std::os::unix::fs::FileExt;
+        use std::io::{Seek, SeekFrom, Write};
         const LEN: u64 = (64 << 20) + 5 * 512;
         for (place, mark) in [
             ((64 << 20) - 0x1_0000, &b"\xfc\x4e\x2b\xa9"[..]),
@@ -262,9 +262,10 @@ mod tests {
             (32, b"NXSB"),
             (0, b"bluestore block device\n"),
         ] {
-            let file = tempfile::tempfile().unwrap();
+            let mut file = tempfile::tempfile().unwrap();
             file.set_len(LEN).unwrap();
-            file.write_all_at(mark, place).unwrap();
+            file.seek(SeekFrom::Start(place)).unwrap();
+            file.write_all(mark).unwrap();
             assert!(signature(&file, LEN).is_some(), "{}", mark.escape_ascii());
         }
     }
