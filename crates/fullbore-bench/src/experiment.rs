@@ -423,15 +423,12 @@ mod tests {
         assert_eq!(labels.workers, Some(3));
     }
 
-    /// Each would take all memory, or more time than there is.
     #[test]
     fn absurd_values_are_rejected() {
         let many = (1..=1000).map(|number| number.to_string()).collect::<Vec<_>>().join(",");
         for (grid, word) in [
-            ("action='devices'\ntargets=4294967295", "targets"),
             ("action='devices'\ntargets='9999999999999999999'", "targets"),
             ("action='memory'\nsample_seconds=inf", "sample_seconds"),
-            ("action='memory'\nramp_seconds=1e20", "ramp_seconds"),
             ("action='memory'\nworkers='300'", "workers"),
             ("action='append'\nrecord='1T'", "record"),
             ("action='latency'\nload=1e15\nstrategy='method=buffered'\ncache='warm'\nrequest='4K'", "load"),
