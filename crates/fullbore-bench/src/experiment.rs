@@ -150,7 +150,6 @@ const SYSTEM: &str = "system";
 /// Longest ramp and sample in seconds.
 const DAY: f64 = 86_400.0;
 
-/// Most trials of a grid.
 const MOST_TRIALS: usize = 10_000;
 
 /// The systems that a grid can be limited to, by the names of [`std::env::consts::OS`].
