@@ -125,9 +125,13 @@ fn open(method: &Method, config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine
     (method.open)(config)
 }
 
-/// The reason for not bypassing the cache: buffers and the parts of a file that workers write are aligned to [`ALIGNMENT`].
-pub(super) fn long_alignment(alignment: usize) -> String {
-    format!("direct transfers of this file are aligned to {alignment} bytes, more than {ALIGNMENT}")
+/// Fails, with the reason, for a longer alignment than [`ALIGNMENT`], to which buffers and the parts of a file that workers write are
+/// aligned.
+pub(super) fn check_alignment(alignment: usize) -> std::result::Result<(), String> {
+    if alignment <= ALIGNMENT {
+        return Ok(());
+    }
+    Err(format!("direct transfers of this file are aligned to {alignment} bytes, more than {ALIGNMENT}"))
 }
 
 impl IoQueue {
@@ -137,9 +141,8 @@ impl IoQueue {
         let engine = open(method, config)?;
         let direct = if method.capabilities.passes_cache(config.cache) {
             let alignment = config.file.alignment_of(config.write);
-            if alignment > ALIGNMENT {
-                return Err(io::Error::new(io::ErrorKind::Unsupported, long_alignment(alignment)));
-            }
+            check_alignment(alignment)
+                .map_err(|reason| io::Error::new(io::ErrorKind::Unsupported, reason))?;
             Some((alignment, config.file.direct_handle(config.write)?))
         } else {
             None

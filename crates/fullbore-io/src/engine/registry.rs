@@ -4,12 +4,12 @@
 
 use std::{fmt, io};
 
-use super::io_queue::{IoQueue, long_alignment};
+use super::io_queue::{IoQueue, check_alignment};
 use super::method::{EngineConfig, Method};
 #[cfg(windows)]
 use super::overlapped;
 use super::{mmap, queued, synchronous};
-use crate::buf::{ALIGNMENT, Pool};
+use crate::buf::Pool;
 use crate::error::{Error, Result, message};
 use crate::file::{CachePolicy, File, FileKind};
 use crate::lock::Mutex;
@@ -161,9 +161,10 @@ pub fn probe_once(
     cache: CachePolicy,
 ) -> std::result::Result<(), Unsupported> {
     // The alignment may differ from file to file.
-    let alignment = || file.alignment_of(write);
-    if method.capabilities.passes_cache(cache) && alignment() > ALIGNMENT {
-        return Err(Unsupported { method: method.name, reason: long_alignment(alignment()) });
+    if method.capabilities.passes_cache(cache)
+        && let Some(alignment) = file.reported_alignment(write)
+    {
+        check_alignment(alignment).map_err(|reason| Unsupported { method: method.name, reason })?;
     }
     type Key = (FileSystemId, &'static str, bool, u8);
     static LEARNED: Learned<Key, std::result::Result<(), Unsupported>> = Learned::new();

@@ -26,6 +26,20 @@ static REFUSED: Mutex<BTreeMap<u64, String>> = Mutex::new(BTreeMap::new());
 /// Locks held while a part of a block is changed, chosen by file number: several files may share one.
 static EDGES: [Mutex<()>; 64] = [const { Mutex::new(()) }; 64];
 
+/// The length in bytes of which the offsets of transfers, or of reads alone, and their memory are multiples.
+fn unit(alignment: &Alignment, write: bool) -> usize {
+    let read = alignment.read_offset.filter(|_| !write);
+    power_of_two(read.unwrap_or(alignment.offset).max(alignment.memory))
+}
+
+/// An alignment of files, or the usual one if the number is none.
+fn power_of_two(offset: u64) -> usize {
+    match usize::try_from(offset) {
+        Ok(offset) if offset.is_power_of_two() && offset >= 512 => offset,
+        _ => ALIGNMENT,
+    }
+}
+
 impl File {
     /// The alignment of direct transfers in bytes. If the file system serves them through the page cache, or reports no alignment,
     /// the result is its block size, which is always valid: whether a file supports direct transfers can change at any time (btrfs
@@ -36,26 +50,29 @@ impl File {
 
     /// The alignment of direct transfers, or of those that only read, which may be smaller.
     pub(crate) fn alignment_of(&self, write: bool) -> usize {
-        let offset = match self.announced_alignment() {
-            Ok(alignment) => {
-                let read = alignment.read_offset.filter(|_| !write);
-                read.unwrap_or(alignment.offset).max(alignment.memory)
-            }
-            Err(_) => sys::space(&self.inner.fd).map_or(0, |room| room.block),
-        };
-        match usize::try_from(offset) {
-            Ok(offset) if offset.is_power_of_two() && offset >= 512 => offset,
-            _ => ALIGNMENT,
+        match self.announced_alignment() {
+            Ok(alignment) => unit(&alignment, write),
+            Err(_) => power_of_two(sys::space(&self.inner.fd).map_or(0, |room| room.block)),
         }
+    }
+
+    /// As [`alignment_of`](Self::alignment_of), if the system reports it: without a trial.
+    pub(crate) fn reported_alignment(&self, write: bool) -> Option<usize> {
+        let reported = probe::reported_alignment(self)?.ok()?;
+        Some(unit(&self.planned_alignment(reported), write))
     }
 
     /// The alignment of direct transfers that the file system, or a fault plan, announces.
     pub(super) fn announced_alignment(&self) -> std::result::Result<Alignment, NoDirect> {
-        let found = probe::direct_alignment(self);
+        probe::direct_alignment(self).map(|found| self.planned_alignment(found))
+    }
+
+    /// The alignment under the fault plan of this file, if it has one.
+    fn planned_alignment(&self, found: Alignment) -> Alignment {
         #[cfg(feature = "fault")]
-        if let (Ok(found), Some(size)) = (&found, self.plan().and_then(crate::fault::plan::Plan::sectors)) {
+        if let Some(size) = self.plan().and_then(crate::fault::plan::Plan::sectors) {
             let (memory, offset) = (found.memory.max(size), found.offset.max(size));
-            return Ok(Alignment { memory, offset, read_offset: None, ..*found });
+            return Alignment { memory, offset, read_offset: None, ..found };
         }
         found
     }

@@ -102,6 +102,11 @@ pub fn direct_alignment(file: impl AsHandle) -> Result<Alignment, NoDirect> {
     try_reads(direct.into(), status.size)
 }
 
+/// The alignment that the system reports for an open file, without a trial; `None` if it reports none.
+pub(crate) fn reported_alignment(file: impl AsHandle) -> Option<Result<Alignment, NoDirect>> {
+    reported(&sys::extended_status(file.as_handle()).ok()?)
+}
+
 /// Determines the alignment that direct I/O requires on a path; in a directory that of a new file, for which a nameless one is
 /// written (64 KiB) unless the file system reports it.
 pub(crate) fn alignment_at(path: &Path, status: &ExtendedStatus) -> Result<Alignment, NoDirect> {

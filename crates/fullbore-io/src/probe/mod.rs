@@ -25,6 +25,7 @@ mod usage;
 mod against_tools;
 
 pub use device::{Device, DeviceNumber, Partition};
+pub(crate) use direct::reported_alignment;
 pub use direct::{Alignment, AlignmentSource, NoDirect, direct_alignment};
 pub use extents::{FileExtent, Layout, Provenance, ProvenanceSource, extents, layout, provenance};
 pub use facts::{Direct, EngineFact, Facts, FileFacts, facts};

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use fullbore_io::asynchronous::{AsyncFile, AsyncStream, Backend, Driver, DriverConfig};
 use fullbore_io::buf::Pool;
-use fullbore_io::engine;
+use fullbore_io::engine::{self, Method};
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::fault::{Fault, Plan};
 use fullbore_io::file::{CachePolicy, Durability, File, Output, Support};
@@ -71,59 +71,57 @@ fn direct_requests_of_every_method_are_whole_sectors() {
     });
 }
 
-#[test]
-fn a_method_whose_direct_requests_are_rejected_names_the_alignment() {
+/// Passes each method that bypasses the cache, and a new file of [`LENGTH`] bytes, to `test`.
+fn each_direct(test: impl Fn(&'static Method, CachePolicy, &Path) + Sync) {
     everywhere(|directory| {
         each_in(directory, |method, cache| {
-            if !method.capabilities.passes_cache(cache) {
-                return;
+            if method.capabilities.passes_cache(cache) {
+                let path = directory.join("file");
+                fs::write(&path, bytes(LENGTH, 3)).unwrap();
+                test(method, cache, &path);
+                fs::remove_file(&path).unwrap();
             }
-            let path = directory.join("file");
-            fs::write(&path, bytes(LENGTH, 3)).unwrap();
-            let plan = Plan::new(1);
-            let file = File::open_write(&path).unwrap().with_faults(&plan);
-            let mut pool = Pool::new(1, REQUEST).unwrap();
-            let mut queue = queue(method, cache, &file, true, 1, &pool, None).unwrap();
-            // The device announced less.
-            let plan = plan.with(Fault::Sectors { size: 8192 });
-            let rejected =
-                [queue.read(0, 4096, 4096, pool.take().unwrap()).and_then(|()| queue.next().map(drop)), {
-                    pool = Pool::new(1, REQUEST).unwrap();
-                    let mut buf = pool.take().unwrap();
-                    buf.place(4096 + 7, 100);
-                    queue.write(0, 4096 + 7, buf).and_then(|()| queue.next().map(drop))
-                }];
-            for rejected in rejected {
-                let error = rejected.unwrap_err();
-                let text = error.to_string();
-                assert_eq!((error.kind(), error.path()), (ErrorKind::Io, path.as_path()), "{text}");
-                let unit = file.without_faults().direct_alignment();
-                assert!(text.contains(" at offset 4"), "{text}");
-                assert!(text.contains(&format!("multiples of {unit} bytes")), "{text}");
-                assert!(text.contains("page cache"), "{text}");
-            }
-            assert_eq!(plan.counts().refused, 2);
-            fs::remove_file(&path).unwrap();
         });
+    });
+}
+
+#[test]
+fn a_method_whose_direct_requests_are_rejected_names_the_alignment() {
+    each_direct(|method, cache, path| {
+        let plan = Plan::new(1);
+        let file = File::open_write(path).unwrap().with_faults(&plan);
+        let mut pool = Pool::new(1, REQUEST).unwrap();
+        let mut queue = queue(method, cache, &file, true, 1, &pool, None).unwrap();
+        // The device announced less.
+        let plan = plan.with(Fault::Sectors { size: 8192 });
+        let rejected =
+            [queue.read(0, 4096, 4096, pool.take().unwrap()).and_then(|()| queue.next().map(drop)), {
+                pool = Pool::new(1, REQUEST).unwrap();
+                let mut buf = pool.take().unwrap();
+                buf.place(4096 + 7, 100);
+                queue.write(0, 4096 + 7, buf).and_then(|()| queue.next().map(drop))
+            }];
+        for rejected in rejected {
+            let error = rejected.unwrap_err();
+            let text = error.to_string();
+            assert_eq!((error.kind(), error.path()), (ErrorKind::Io, path), "{text}");
+            let unit = file.without_faults().direct_alignment();
+            assert!(text.contains(" at offset 4"), "{text}");
+            assert!(text.contains(&format!("multiples of {unit} bytes")), "{text}");
+            assert!(text.contains("page cache"), "{text}");
+        }
+        assert_eq!(plan.counts().refused, 2);
     });
 }
 
 /// Buffers and parts of files are aligned to 4096 bytes: longer blocks would be read and written in halves.
 #[test]
 fn a_file_with_longer_direct_blocks_is_not_transferred_directly() {
-    everywhere(|directory| {
-        each_in(directory, |method, cache| {
-            if !method.capabilities.passes_cache(cache) {
-                return;
-            }
-            let path = directory.join("file");
-            fs::write(&path, bytes(LENGTH, 3)).unwrap();
-            let plan = Plan::new(1).with(Fault::Sectors { size: 16384 });
-            let file = File::open_write(&path).unwrap().with_faults(&plan);
-            let refused = fullbore_io::engine::probe_once(method, &file, true, cache).unwrap_err();
-            assert!(refused.reason.contains("16384"), "{refused}");
-            fs::remove_file(&path).unwrap();
-        });
+    each_direct(|method, cache, path| {
+        let plan = Plan::new(1).with(Fault::Sectors { size: 16384 });
+        let file = File::open_write(path).unwrap().with_faults(&plan);
+        let refused = engine::probe_once(method, &file, true, cache).unwrap_err();
+        assert!(refused.reason.contains("16384"), "{refused}");
     });
 }
 
