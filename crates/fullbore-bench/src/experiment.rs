@@ -188,8 +188,7 @@ pub(super) fn expand(
     if !system.is_empty() && system != std::env::consts::OS {
         return Ok(Vec::new());
     }
-    let values = |value: &Value| if let Value::Array(values) = value { values.len().max(1) } else { 1 };
-    let count = grid.values().map(values).fold(1, usize::saturating_mul);
+    let count = grid.values().map(|value| values(value).len().max(1)).fold(1, usize::saturating_mul);
     if count > MOST_TRIALS {
         return Err(wrong(format!("a grid has {count} combinations; at most {MOST_TRIALS} can be measured")));
     }
@@ -204,6 +203,11 @@ pub(super) fn expand(
         .collect()
 }
 
+/// The values of a list, or the only one.
+fn values(value: &Value) -> &[Value] {
+    if let Value::Array(values) = value { values } else { std::slice::from_ref(value) }
+}
+
 /// Returns every combination of the lists; the first key varies slowest. An empty list counts as an absent key.
 fn combinations(grid: &toml::Table) -> Vec<Settings> {
     // The strategy is the most interesting key, so trials of one strategy are adjacent.
@@ -211,8 +215,7 @@ fn combinations(grid: &toml::Table) -> Vec<Settings> {
     keys.sort_by_key(|(key, _)| key.as_str() != "strategy");
     let mut all = vec![Settings::new()];
     for (key, value) in keys {
-        let one = std::slice::from_ref(value);
-        let values: &[Value] = if let Value::Array(values) = value { values } else { one };
+        let values = values(value);
         if values.is_empty() {
             continue;
         }
@@ -422,10 +425,16 @@ mod tests {
         assert_eq!(labels.workers, Some(3));
     }
 
+    /// An experiment of one grid with these settings.
+    fn of_grid(settings: &str) -> String {
+        format!("[[experiment]]\nname='a'\ntitle='A'\naxis='none'\n[[experiment.grid]]\n{settings}")
+    }
+
     #[test]
     fn absurd_values_are_rejected() {
         let many = (1..=1000).map(|number| number.to_string()).collect::<Vec<_>>().join(",");
         for (grid, word) in [
+            ("action='devices'\ntargets=4294967295", "targets"),
             ("action='devices'\ntargets='9999999999999999999'", "targets"),
             ("action='memory'\nsample_seconds=inf", "sample_seconds"),
             ("action='memory'\nworkers='300'", "workers"),
@@ -433,9 +442,7 @@ mod tests {
             ("action='latency'\nload=1e15\nstrategy='method=buffered'\ncache='warm'\nrequest='4K'", "load"),
             (&format!("action='read'\nrequest=[{many}]\ndepth=[{many}]\ncache=[{many}]"), "combinations"),
         ] {
-            let text =
-                format!("[[experiment]]\nname='a'\ntitle='A'\naxis='none'\n[[experiment.grid]]\n{grid}");
-            let error = parse(&text, 1, 1).unwrap_err().to_string();
+            let error = parse(&of_grid(grid), 1, 1).unwrap_err().to_string();
             assert!(error.contains(word), "{error}");
         }
     }
@@ -443,11 +450,8 @@ mod tests {
     #[test]
     fn a_grid_can_be_limited_to_a_system() {
         let trials = |system: &str| {
-            let text = format!(
-                "[[experiment]]\nname='a'\ntitle='A'\naxis='none'\n\
-                 [[experiment.grid]]\naction='read'\nsystem='{system}'\nrequest=['4K', '1M']"
-            );
-            parse(&text, 1, 1).unwrap().1.len()
+            let grid = format!("action='read'\nsystem='{system}'\nrequest=['4K', '1M']");
+            parse(&of_grid(&grid), 1, 1).unwrap().1.len()
         };
         let systems = ["freebsd", "linux", "macos", "windows"];
         assert_eq!(systems.map(trials).iter().sum::<usize>(), 2);
@@ -480,11 +484,7 @@ mod tests {
             error("[[experiment]]\nname='a'\ntitle='A'\naxis='none'\ncolour='red'\ngrid=[]")
                 .contains("colour")
         );
-        let grid = |settings: &str| {
-            error(&format!(
-                "[[experiment]]\nname='a'\ntitle='A'\naxis='none'\n[[experiment.grid]]\n{settings}"
-            ))
-        };
+        let grid = |settings: &str| error(&of_grid(settings));
         assert!(grid("action='read'\nrequest=['4 floppies']").contains("floppies"));
         assert!(grid("action='read'\nspeed='high'").contains("speed"));
         assert!(grid("action='juggle'").contains("juggle"));

@@ -108,14 +108,14 @@ impl<'w> WholeSearcher<'w> {
             self.search(path, Detection::None, Haystack::Bytes(bytes))
         } else {
             let mut rest = bytes;
-            // A line that is longer than the limit is there already.
-            let is_long = settings.longest_line.is_some_and(|most| bytes.len() > most);
-            let unlimited = is_long.then(|| query.searcher().heap_limit(None).build());
-            let limited = unlimited.map(|unlimited| std::mem::replace(&mut self.searcher, unlimited));
-            let result = self.search(path, detection, Haystack::Reader(&mut rest));
-            if let Some(limited) = limited {
-                self.searcher = limited;
+            if settings.longest_line.is_none_or(|most| bytes.len() <= most) {
+                return self.search(path, detection, Haystack::Reader(&mut rest));
             }
+            // A line that is longer than the limit is there already.
+            let unlimited = query.searcher().heap_limit(None).build();
+            let limited = std::mem::replace(&mut self.searcher, unlimited);
+            let result = self.search(path, detection, Haystack::Reader(&mut rest));
+            self.searcher = limited;
             result
         }
     }

@@ -216,11 +216,10 @@ impl DocumentBuilder {
         document.cells.clone_from(&self.cells);
         if let (false, Some(before)) = (whole, &self.before) {
             // Cells that this run has not reached keep the samples of the run that it resumes.
-            let known =
-                |experiment: &&Experiment| self.experiments.iter().all(|one| one.name != experiment.name);
-            document.experiments.extend(before.experiments.iter().filter(known).cloned());
-            let known = |cell: &&Cell| self.cells.iter().all(|one| one.id != cell.id);
-            document.cells.extend(before.cells.iter().filter(known).cloned());
+            let is_new = |old: &&Experiment| self.experiments.iter().all(|one| one.name != old.name);
+            document.experiments.extend(before.experiments.iter().filter(is_new).cloned());
+            let is_new = |old: &&Cell| self.cells.iter().all(|one| one.id != old.id);
+            document.cells.extend(before.cells.iter().filter(is_new).cloned());
         }
         self.label_by_credit(&mut document.cells);
         let comparable = self.comparable(&document.cells);

@@ -8,7 +8,8 @@ mod headlines;
 mod options;
 mod session;
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fullbore::error::ErrorKind;
@@ -195,21 +196,22 @@ fn create_file_sets(
     let mut len = options.size;
     let patience = options.time.mul_f64(MAKING / 6.0);
     let mut file_sets: Vec<TestFiles> = Vec::new();
-    let mut planned: std::collections::BTreeMap<u64, u64> = std::collections::BTreeMap::new();
+    // Directories of one file system share its free space, which was read before any file was made.
+    let device = |path: &PathBuf| fullbore::sys::stat(path).map_or(0, |stat| stat.dev);
+    let devices: Vec<u64> = options.directories.iter().map(device).collect();
+    let mut planned = BTreeMap::new();
     for (index, (directory, facts)) in options.directories.iter().zip(facts).enumerate() {
         let needs = if index == 0 { needs } else { Needs { written: needs.written, ..Needs::default() } };
         let (total, free) = host::room(facts);
-        // Directories of one file system share its free space, which was read before any file was made.
-        let device_of = |path: &Path| fullbore::sys::stat(path).map_or(0, |stat| stat.dev);
-        let device = device_of(directory);
-        let free = free.saturating_sub(planned.get(&device).copied().unwrap_or(0));
+        let planned: &mut u64 = planned.entry(devices[index]).or_default();
+        let free = free.saturating_sub(*planned);
         let fitting = match len {
             Some(size) => test_files::check(directory, size, free, total, needs).map(|()| size)?,
             None => {
                 let memory = machine.memory().unwrap_or(1 << 30);
-                let sharing = options.directories.iter().filter(|other| device_of(other) == device).count();
-                let free = free / sharing.max(1) as u64;
-                test_files::suggest(directory, memory, free, total, host::in_memory(facts), needs)?
+                let sharing = devices.iter().filter(|other| **other == devices[index]).count() as u64;
+                let in_memory = host::in_memory(facts);
+                test_files::suggest(directory, memory, free / sharing, total, in_memory, needs)?
             }
         };
         let insist = options.size.is_some() || index > 0;
@@ -217,7 +219,7 @@ fn create_file_sets(
         let test_files = TestFiles::make(directory, fitting, insist, patience, seed, needs, progress)?;
         // One length for all, so that a file can be striped over them.
         len = Some(test_files.len);
-        *planned.entry(device).or_insert(0) += needs.bytes(test_files.len);
+        *planned += needs.bytes(test_files.len);
         file_sets.push(test_files);
     }
     Ok(file_sets)

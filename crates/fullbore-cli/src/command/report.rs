@@ -151,10 +151,11 @@ impl Report {
             if let Some((_, input)) = seen.iter().find(|(known, _)| identity(path) == Some(*known)) {
                 return Err(Exit::failure(format!("{flag}: {input} is an input: name another file")));
             }
-            if written.contains(&place(path)) {
+            let place = place(path);
+            if written.contains(&place) {
                 return Err(Exit::failure(format!("{flag}: {} is named for another output", path.display())));
             }
-            written.push(place(path));
+            written.push(place);
         }
         if self.results.len() > 1 {
             return match self.svg {

@@ -197,22 +197,17 @@ impl<B: Buffer> Transfer<B> {
     /// True if the call is to be repeated: it was interrupted, or the direct handle or the ring's handle cannot make it. A direct
     /// read past the end may fail with `EIO` on XFS, where the cache mode repeats it with fewer bytes.
     fn repeats(&mut self, error: &io::Error) -> bool {
-        match Code::of(error) {
-            Some(Code::INTERRUPTED) => true,
-            Some(code @ (Code::INVALID | Code::IO))
-                if !self.bent
-                    && self.file.file().one_call().is_none()
-                    && (code == Code::INVALID || self.direction == Direction::Read) =>
-            {
-                self.bent = true;
-                true
-            }
-            Some(Code::LOCKED) if !self.bent && self.file.has_two_handles() => {
-                self.bent = true;
-                true
-            }
+        let is_direct = || self.file.file().one_call().is_none();
+        let bends = match Code::of(error) {
+            Some(Code::INTERRUPTED) => return true,
+            _ if self.bent => false,
+            Some(Code::INVALID) => is_direct(),
+            Some(Code::IO) => self.direction == Direction::Read && is_direct(),
+            Some(Code::LOCKED) => self.file.has_two_handles(),
             _ => false,
-        }
+        };
+        self.bent |= bends;
+        bends
     }
 
     /// Makes one call of the transfer: at once if it does not wait, otherwise by the driver, which returns a key for polling.

@@ -24,6 +24,13 @@ pub(crate) struct TargetName {
 const LINKS: usize = 40;
 
 impl TargetName {
+    /// The mode that a file created under this name with `mode` gets.
+    pub(super) fn usual_mode(&self, mode: u32) -> Result<u32> {
+        let failed = |error| Error::io("set the mode of", self.path(), error);
+        let directory = self.directory.fd().map_err(failed)?;
+        Ok(usual_mode(&directory, mode))
+    }
+
     pub(super) fn of(path: &Path) -> Result<Self> {
         if names_directory(path) {
             let code = sys::stat(path).err().filter(|&code| code != Code::NOT_FOUND);

@@ -9,8 +9,10 @@ use std::path::Path;
 use super::cleanup::{self, Temporary};
 use super::held::HeldDir;
 use super::inner::File;
-use super::naming::{TargetName, directory, umask, usual_mode};
-use super::publish::{Attributes, Finish, OutputState, begin, dangling, publish};
+use super::naming::{TargetName, directory, umask};
+use super::publish::{
+    Attributes, Finish, OutputState, begin, dangling, give, inherit_mode, permitted_mode, publish,
+};
 use super::types::{CommitReport, Durability};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{self, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags, Status};
@@ -209,24 +211,28 @@ impl Output {
     /// Gives the output the owner of the file that it replaces, where permitted: for writers that set only the mode themselves.
     #[doc(hidden)]
     pub fn inherit_owner(&self) {
-        self.state.inherit_owner(&self.file);
+        if let Some((_, Finish::Inherit(old))) = self.state.place() {
+            give(&self.file, old.owner);
+        }
     }
 
     /// Gives the output the mode and the access list of the file that it replaces: for writers that set only the owner
     /// themselves, and have set it.
     #[doc(hidden)]
     pub fn inherit_mode(&self) -> Result<()> {
-        self.state.inherit_mode(&self.file)
+        match self.state.place() {
+            Some((place, Finish::Inherit(old))) => {
+                inherit_mode(&self.file, permitted_mode(old.mode, false), place)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The mode of a new file in the directory of this output that is created with `mode`: by the directory's default access
     /// control list, or by the umask.
     #[doc(hidden)]
     pub fn usual_mode(&self, mode: u32) -> Result<u32> {
-        let Some((place, _)) = self.state.place() else { return Ok(mode & !umask()) };
-        let directory =
-            place.directory.fd().map_err(|error| Error::io("set the mode of", place.path(), error))?;
-        Ok(usual_mode(&directory, mode))
+        self.state.place().map_or_else(|| Ok(mode & !umask()), |(place, _)| place.usual_mode(mode))
     }
 
     /// The process's standard output.

@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use super::cleanup::{Temporary, Unfinished};
 use super::inner::File;
 use super::naming::{
-    Link, TargetName, create_named, link, linkable, named_copy, rename, rename_to, sync_directory, usual_mode,
+    Link, TargetName, create_named, link, linkable, named_copy, rename, rename_to, sync_directory,
 };
 use super::types::{CommitReport, Durability, Step};
 use crate::error::{Error, ErrorKind, Result};
@@ -34,21 +34,6 @@ impl OutputState {
             | Self::Named { place, finish, .. }
             | Self::Kept { place, finish, .. } => Some((place, *finish)),
             Self::Existing(_) | Self::Stream => None,
-        }
-    }
-
-    /// Gives `file` the owner of the file that it will replace.
-    pub(super) fn inherit_owner(&self, file: &File) {
-        if let Some((_, Finish::Inherit(old))) = self.place() {
-            give(file, old.owner);
-        }
-    }
-
-    /// Gives `file`, which has its final owner, the mode and the access list of the file that it will replace.
-    pub(super) fn inherit_mode(&self, file: &File) -> Result<()> {
-        match self.place() {
-            Some((place, Finish::Inherit(old))) => inherit_mode(file, permitted_mode(old.mode, false), place),
-            _ => Ok(()),
         }
     }
 }
@@ -182,10 +167,8 @@ fn complete(file: &File, finish: Finish, place: &TargetName) -> Result<()> {
         Finish::Set => Ok(()),
         Finish::Inherit(old) => inherit(file, old, place),
         Finish::Usual => {
-            let failed = |error| Error::io("set the mode of", place.path(), error);
-            let directory = place.directory.fd().map_err(failed)?;
-            let mode = usual_mode(&directory, NEW);
-            sys::change_mode(file.as_handle(), mode).map_err(|error| failed(error.into()))
+            let failed = |error: Code| Error::io("set the mode of", place.path(), error.into());
+            sys::change_mode(file.as_handle(), place.usual_mode(NEW)?).map_err(failed)
         }
     }
 }
@@ -197,7 +180,7 @@ fn inherit(file: &File, old: Attributes, place: &TargetName) -> Result<()> {
 }
 
 /// Gives the new file `mode` and the old one's access list; on Windows also its named streams and flags.
-fn inherit_mode(file: &File, mode: u32, place: &TargetName) -> Result<()> {
+pub(super) fn inherit_mode(file: &File, mode: u32, place: &TargetName) -> Result<()> {
     let failed = |error| Error::io("inherit the access rights and streams of", place.path(), error);
     let directory = place.directory.fd().map_err(failed)?;
     match sys::inherit(&directory, &place.name, file) {
@@ -211,7 +194,7 @@ fn inherit_mode(file: &File, mode: u32, place: &TargetName) -> Result<()> {
 
 /// Gives the file an owner and a group, or the group alone; `true` if both were set. Only root gives files away; for others the new
 /// file is theirs, as with any editor that renames.
-fn give(file: &File, (uid, gid): (u32, u32)) -> bool {
+pub(super) fn give(file: &File, (uid, gid): (u32, u32)) -> bool {
     let (user, group) = (Some(uid), Some(gid));
     if sys::change_owner(file, user, group).is_ok() {
         return true;

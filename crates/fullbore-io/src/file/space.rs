@@ -192,8 +192,8 @@ impl File {
 
     fn seek(&self, doing: &'static str, to: SeekFrom, offset: u64) -> Result<Option<u64>> {
         match self.kind() {
-            FileKind::Regular => {}
-            FileKind::BlockDevice => {
+            FileKind::Regular if sys::HOLES_HAVE_NO_DATA => {}
+            FileKind::Regular | FileKind::BlockDevice => {
                 // A device has no holes, and Linux does not query it.
                 let len = self.stamp()?.len;
                 let found = if matches!(to, SeekFrom::Data(_)) { offset } else { len };
@@ -206,11 +206,6 @@ impl File {
         }
         if offset > i64::MAX as u64 {
             return Ok(None);
-        }
-        if !sys::HOLES_HAVE_NO_DATA {
-            let len = self.stamp()?.len;
-            let found = if matches!(to, SeekFrom::Data(_)) { offset } else { len };
-            return Ok((offset < len).then_some(found));
         }
         let name = |error: Code| Error::io(doing, self.path(), error.into()).at(offset);
         let _alone = POSITION.lock();

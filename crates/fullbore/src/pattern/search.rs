@@ -204,6 +204,27 @@ struct Middle {
     tail: usize,
 }
 
+/// The last whole records of a block.
+struct Ending {
+    /// Their end.
+    end: usize,
+    /// End of the records out of reach of the bytes after `end`.
+    own_end: usize,
+    /// Start of the records within reach of `own_end`.
+    tail: usize,
+}
+
+impl Ending {
+    /// `None` if the block has too few records.
+    fn of(block: &[u8], delimiter: u8, reach: usize) -> Option<Self> {
+        let mut ends = memchr::memrchr_iter(delimiter, block).map(|place| place + 1);
+        let end = ends.next()?;
+        let own_end = if reach == 0 { end } else { ends.nth(reach - 1)? };
+        let tail = if reach == 0 { own_end } else { ends.nth(reach - 1).unwrap_or(0) };
+        Some(Self { end, own_end, tail })
+    }
+}
+
 /// Finds the middle of a block; `None` if the block is too short.
 fn middle(block: &[u8], first: bool, delimiter: u8, reach: usize) -> Option<Middle> {
     // Ends of the records that begin in the block.
@@ -217,10 +238,7 @@ fn middle(block: &[u8], first: bool, delimiter: u8, reach: usize) -> Option<Midd
     } else {
         ends.nth(reach - 1)?
     };
-    let mut ends = memchr::memrchr_iter(delimiter, block).map(|place| place + 1);
-    let end = ends.next()?;
-    let own_end = if reach == 0 { end } else { ends.nth(reach - 1)? };
-    let tail = if reach == 0 { own_end } else { ends.nth(reach - 1).unwrap_or(0) };
+    let Ending { end, own_end, tail } = Ending::of(block, delimiter, reach)?;
     // The records within reach of the end must not begin before those within reach of the start.
     (own_start < own_end && tail >= start && head <= end).then_some(Middle {
         whole: start..end,
@@ -277,12 +295,9 @@ impl BoundaryBuffer {
 
     /// Passes the records that are out of reach of the bytes to come to `look`, and keeps the others; `None` if there are none.
     fn cut<R>(&mut self, look: impl FnOnce(&Part<'_>) -> R) -> Option<R> {
-        let mut ends = memchr::memrchr_iter(self.delimiter, &self.bytes).map(|place| place + 1);
         // The search for records in a buffer that has too few is repeated at twice the length.
         self.due = 2 * self.bytes.len();
-        let end = ends.next()?;
-        let own_end = if self.reach == 0 { end } else { ends.nth(self.reach - 1)? };
-        let tail = if self.reach == 0 { own_end } else { ends.nth(self.reach - 1).unwrap_or(0) };
+        let Ending { end, own_end, tail } = Ending::of(&self.bytes, self.delimiter, self.reach)?;
         if own_end <= self.own {
             return None;
         }

@@ -4,8 +4,8 @@ use super::order::{Order, OrderedWriter};
 use super::progress::Progress;
 use super::stream_reader::StreamReader;
 use crate::operation::{Generate, Split, Transform};
-use crate::strategy::{Completion, Strategy};
-use fullbore_io::buf::{ALIGNMENT, BlockMemory, Buf, Pool};
+use crate::strategy::{Completion, Strategy, parts_of_blocks};
+use fullbore_io::buf::{BlockMemory, Buf, Pool};
 use fullbore_io::engine::{Capabilities, Done, EngineConfig, IoQueue, IoStats};
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{File, Output};
@@ -93,12 +93,6 @@ impl Cut {
         let offset = self.order.block(index, self.blocks()) * self.request as u64;
         (self.start + offset, (self.len - offset).min(self.request as u64) as usize)
     }
-}
-
-/// The number of parts of `len` bytes that end with a whole block: direct writes rewrite blocks, and two workers must not do so with
-/// one block at the same time.
-pub(super) fn parts_of_blocks(len: usize) -> usize {
-    ALIGNMENT >> len.trailing_zeros().min(ALIGNMENT.trailing_zeros())
 }
 
 /// The bytes of a run: their origin, the work on them, their destination.

@@ -3,6 +3,7 @@
 use super::fields::{Model, buffered};
 use super::plan::Plan;
 use super::plan_input::{Purpose, Target};
+use fullbore_io::buf::ALIGNMENT;
 use fullbore_io::engine::{self, CachePolicy, Method, method};
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{File, FileKind, Output};
@@ -108,13 +109,8 @@ impl Plan {
             strategy.stripe = strategy.request as u64;
         }
         // Stripes end at request boundaries, and at boundaries of the blocks that direct I/O writes whole.
-        let request = strategy.request as u64;
-        let unit = if request.is_multiple_of(fullbore_io::buf::ALIGNMENT as u64) {
-            request
-        } else {
-            request * fullbore_io::buf::ALIGNMENT as u64 / gcd(request, fullbore_io::buf::ALIGNMENT as u64)
-        };
-        strategy.stripe = strategy.stripe.max(1).next_multiple_of(unit);
+        let unit = strategy.request * parts_of_blocks(strategy.request);
+        strategy.stripe = strategy.stripe.max(1).next_multiple_of(unit as u64);
         if strategy.workers > 1 && strategy.model == Model::Serial {
             self.notes.push("workers=1: model=serial has one".into());
             strategy.workers = 1;
@@ -211,8 +207,10 @@ fn inherent(method: &Method, requested: CachePolicy) -> CachePolicy {
     }
 }
 
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
+/// The number of parts of `len` bytes that end with a whole block: direct writes rewrite blocks, and two workers must not do so with
+/// one block at the same time.
+pub(crate) fn parts_of_blocks(len: usize) -> usize {
+    ALIGNMENT >> len.trailing_zeros().min(ALIGNMENT.trailing_zeros())
 }
 
 /// Replaces a method by `buffered` if it does not work on this file and is not required; returns notes.

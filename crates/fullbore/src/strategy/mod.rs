@@ -28,6 +28,7 @@ pub use evidence::{Alternative, Evidence, Reason, Serial};
 pub use fields::{Allocation, BUDGET, Completion, Model, Strategy};
 #[doc(hidden)]
 pub use figure::{Circumstances, Figure};
+pub(crate) use fit::parts_of_blocks;
 #[doc(hidden)]
 pub use job::{CacheState, ProfileJob};
 #[doc(hidden)]

@@ -290,7 +290,7 @@ pub(crate) fn group_limits() -> GroupLimits {
     });
     let processors = affinity.ok().map(|()| u64::from(ours.count_ones())).filter(|&count| count > 0);
     // In several groups of processors, the mask is zero or, since Windows 11, that of one group.
-    let is_whole = processor_groups().is_ok_and(|groups| groups.len() <= 1);
+    let is_whole = processor_groups().len() <= 1;
     GroupLimits { cpu_share, processors: processors.filter(|_| is_whole), memory }
 }
 
@@ -304,7 +304,7 @@ pub(crate) fn online_processors() -> Option<u64> {
 const ALL_PROCESSOR_GROUPS: u16 = 0xffff;
 
 /// The groups of processors of this process; none if the system does not tell, as Wine, which has one group.
-fn processor_groups() -> io::Result<Vec<u16>> {
+fn processor_groups() -> Vec<u16> {
     let mut groups = vec![0u16; 64];
     let mut count = groups.len() as u16;
     // SAFETY: the call writes at most the given number of groups, and their number.
@@ -313,7 +313,7 @@ fn processor_groups() -> io::Result<Vec<u16>> {
         threading::GetProcessGroupAffinity(process, &raw mut count, groups.as_mut_ptr())
     });
     groups.truncate(found.map_or(0, |()| usize::from(count)));
-    Ok(groups)
+    groups
 }
 
 /// The processors that the threads of this process run on: those of its groups, which have up to 64 each and are all groups from
@@ -321,7 +321,7 @@ fn processor_groups() -> io::Result<Vec<u16>> {
 pub(crate) fn allowed_processors() -> io::Result<usize> {
     // SAFETY: calls with numbers.
     let count = |group: &u16| unsafe { threading::GetActiveProcessorCount(*group) as usize };
-    let in_groups = match processor_groups()? {
+    let in_groups = match processor_groups() {
         groups if groups.is_empty() => information().dwNumberOfProcessors as usize,
         groups => groups.iter().map(count).sum(),
     };

@@ -11,7 +11,7 @@ use super::directory::{Entry, path};
 use super::failure::{Copied, CopyError};
 use super::journal::{Journal, STRIPE};
 use super::options::{Backup, BackupControl, CopyEvent, CopyKind, Existing, Overwrite};
-use super::tree_copy::{NameState, Saved, TargetState, TreeCopy, Worker};
+use super::tree_copy::{Saved, TargetState, TreeCopy, Worker};
 
 impl TreeCopy<'_> {
     /// Reports a source that was named before; true if so.
@@ -85,9 +85,9 @@ impl TreeCopy<'_> {
             // Other names of the source may follow, and become names of this target.
             if self.has_names(entry, &stat) {
                 match self.linked(worker, entry, &stat)? {
-                    NameState::First => self.first(entry, &stat, Ok::<_, CopyError>(()))?,
-                    NameState::Linked => {}
-                    NameState::Postponed => return Ok(TargetState::Stays),
+                    None => self.first(entry, &stat, Ok::<_, CopyError>(()))?,
+                    Some(true) => {}
+                    Some(false) => return Ok(TargetState::Stays),
                 }
             }
             return Ok(self.stays(worker, entry));

@@ -11,18 +11,24 @@ use super::attributes::{self, AttributeTarget};
 use super::directory::{Entry, c_name, path};
 use super::failure::{Copied, CopyError};
 use super::options::CopyKind;
-use super::tree_copy::{LinkAction, NameState, TargetState, TreeCopy, Worker};
+use super::tree_copy::{LinkAction, TargetState, TreeCopy, Worker};
 
 impl TreeCopy<'_> {
-    /// Handles a name of a file with several names.
-    pub(super) fn linked(&self, worker: &mut Worker, entry: &Entry<'_>, stat: &Status) -> Copied<NameState> {
+    /// Handles a name of a file with several names: `true` if it is a name of the copy now, `false` if it is postponed because the
+    /// copy is in progress, `None` if the file is to be copied to it.
+    pub(super) fn linked(
+        &self,
+        worker: &mut Worker,
+        entry: &Entry<'_>,
+        stat: &Status,
+    ) -> Copied<Option<bool>> {
         let names = (!self.follows(entry.directory)).then_some(stat.nlink);
         let place = match self.links.claim(stat.identity(), names) {
-            LinkAction::First => return Ok(NameState::First),
+            LinkAction::First => return Ok(None),
             LinkAction::Later => {
                 let later = (entry.directory.clone(), entry.source.to_owned(), entry.target.to_owned());
                 self.later.lock().push(later);
-                return Ok(NameState::Postponed);
+                return Ok(Some(false));
             }
             LinkAction::Linked(place) => place,
         };
@@ -37,7 +43,7 @@ impl TreeCopy<'_> {
         if !there.is_ok_and(|there| there.identity() == place.2) {
             // The name leads to another file by now: a later source of this run may have the same target.
             self.links.restart(stat.identity());
-            return Ok(NameState::First);
+            return Ok(None);
         }
         let target = entry.within()?;
         let link = |name: &CStr| sys::hard_link(&first, &place.1, &target, name, AtFlags::empty());
@@ -48,7 +54,7 @@ impl TreeCopy<'_> {
         self.sync_name(entry)?;
         worker.stats.hard_links += 1;
         self.report_copied(entry, None, None);
-        Ok(NameState::Linked)
+        Ok(Some(true))
     }
 
     /// Syncs the directory of a name that was just created, if names are to be on the device too.
@@ -143,12 +149,8 @@ impl TreeCopy<'_> {
     fn special_over(&self, worker: &mut Worker, entry: &Entry<'_>, found: &TargetState) -> Copied<bool> {
         let stat = entry.stat()?;
         let several = self.has_names(entry, &stat);
-        if several {
-            match self.linked(worker, entry, &stat)? {
-                NameState::First => {}
-                NameState::Linked => return Ok(true),
-                NameState::Postponed => return Ok(false),
-            }
+        if several && let Some(done) = self.linked(worker, entry, &stat)? {
+            return Ok(done);
         }
         let result = self.made(entry, &stat, found);
         if several { self.first(entry, &stat, result) } else { result }?;

@@ -8,7 +8,7 @@ use super::directory::{Directory, Entry, path};
 use super::failure::Copied;
 use super::journal::{Journal, STRIPE};
 use super::options::{CopyEvent, CopyKind, CopyStats, Reflink};
-use super::tree_copy::{NameState, TargetState, TreeCopy, Worker};
+use super::tree_copy::{TargetState, TreeCopy, Worker};
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{
     Durability, File, FileStamp, Output, Placement, clones, linkable, name_unnamed, share_all,
@@ -38,12 +38,8 @@ impl TreeCopy<'_> {
     ) -> Copied<bool> {
         let (fd, stat) = self.open(entry, kind)?;
         let several = self.has_names(entry, &stat);
-        if several {
-            match self.linked(worker, entry, &stat)? {
-                NameState::First => {}
-                NameState::Linked => return Ok(true),
-                NameState::Postponed => return Ok(false),
-            }
+        if several && let Some(done) = self.linked(worker, entry, &stat)? {
+            return Ok(done);
         }
         let result = match self.options.kind {
             CopyKind::Attributes => self.attributes(entry, fd, &stat, found),

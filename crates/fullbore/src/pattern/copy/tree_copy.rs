@@ -172,16 +172,6 @@ struct Copy {
     left: Option<u64>,
 }
 
-/// The state of a name of a file with several names.
-pub(super) enum NameState {
-    /// The file is to be copied to this name.
-    First,
-    /// The name is one of the copy now.
-    Linked,
-    /// The copy is in progress; the name follows at the end.
-    Postponed,
-}
-
 pub(super) enum LinkAction {
     /// The first name: copy it, then call [`Links::done`] or [`Links::failed`].
     First,
