@@ -30,7 +30,9 @@ pub fn expanded<T: AsRef<OsStr> + From<PathBuf>>(operands: Vec<T>) -> Vec<T> {
     let options = glob::MatchOptions { case_sensitive: false, ..glob::MatchOptions::new() };
     let names = |operand: &T| {
         let pattern = operand.as_ref().to_str().filter(|text| text.contains(['*', '?']))?;
-        let names = glob::glob_with(&pattern.replace('[', "[[]"), options).ok()?;
+        // Several stars are one, as for the system; to the crate two are any directories.
+        let stars = pattern.split("**").collect::<Vec<_>>().join("*").replace("**", "*");
+        let names = glob::glob_with(&stars.replace('[', "[[]"), options).ok()?;
         Some(names.flatten().map(T::from).collect::<Vec<_>>()).filter(|names| !names.is_empty())
     };
     operands.into_iter().flat_map(|operand| names(&operand).unwrap_or_else(|| vec![operand])).collect()

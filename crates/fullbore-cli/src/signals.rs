@@ -69,8 +69,8 @@ fn catch(wake: &Handle, caught: &Arc<AtomicUsize>, alone: &Arc<AtomicBool>) -> i
     // Beyond a file-size limit (`ulimit -f`) a write must fail with a message instead of killing the process. The
     // handler does nothing, but its existence has that effect.
     flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
-    let ignored = ignored();
-    for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0) {
+    // Those that the parent process set to be ignored (`nohup`, a shell's `trap ''`, background jobs of a script) stay so.
+    for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| !sys::is_ignored(signal)) {
         flag::register_conditional_shutdown(signal, 128 + signal, alone.clone())?;
         flag::register_usize(signal, caught.clone(), signal as usize)?;
         low_level::pipe::register(signal, wake.try_clone()?)?;
@@ -127,12 +127,4 @@ fn end(signal: i32) -> ! {
     }
     sys::restore_console();
     std::process::exit(128 + signal);
-}
-
-/// Returns the signals that the parent process set to be ignored (`nohup`, a shell's `trap ''`, background jobs of a
-/// script), as a mask: they stay ignored.
-#[cfg(unix)]
-fn ignored() -> u64 {
-    let mask = fullbore::probe::process_status("SigIgn");
-    mask.and_then(|mask| u64::from_str_radix(&mask, 16).ok()).unwrap_or(0)
 }

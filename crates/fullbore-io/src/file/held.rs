@@ -92,8 +92,8 @@ impl HeldDir {
     /// If the system call fails; `EINVAL` if the path does not end in a name.
     pub fn of(path: impl AsRef<Path>) -> io::Result<(Self, OsString)> {
         let path = path.as_ref();
-        let name = path.file_name().ok_or(Code::INVALID)?;
-        Ok((Self::open(path.parent().unwrap_or(Path::new("")))?, name.to_owned()))
+        let name = sys::last_name(path).ok_or(Code::INVALID)?;
+        Ok((Self::open(path.parent().unwrap_or(Path::new("")))?, name))
     }
 
     /// Opens a subdirectory by name. A symbolic link is followed only if `follow` is set, else fails with `ELOOP` or `ENOTDIR`.

@@ -93,7 +93,7 @@ impl TargetName {
     }
 }
 
-/// True if a path with a last name ends in a separator or in `.` nevertheless, which only a directory can have.
+/// True if a path that has a last name still ends in a separator or `.`, so that it can only name a directory.
 fn names_directory(path: &Path) -> bool {
     let bytes = path.as_os_str().as_bytes();
     let bytes = bytes.strip_suffix(b".").unwrap_or(bytes);
@@ -206,7 +206,7 @@ pub(super) fn named_copy(file: &File, place: &TargetName) -> Result<(Temporary, 
     let mut names = vec![0; 64 << 10];
     let mut value = vec![0; 64 << 10];
     let listed = sys::attributes(file, &mut names[..]).unwrap_or(0);
-    for name in names[..listed].split(|&byte| byte == 0).filter(|name| !name.is_empty()) {
+    for name in sys::attribute_names(&names[..listed]) {
         let len = sys::attribute(file, name, &mut value[..]).map_err(failed)?;
         sys::set_attribute(&copy, name, &value[..len]).map_err(failed)?;
     }

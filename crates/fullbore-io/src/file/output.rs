@@ -47,6 +47,16 @@ pub struct Output {
     state: OutputState,
 }
 
+/// Fails for the name of a stream of a file, which cannot be created beside others.
+fn reject_stream(place: &TargetName) -> Result<()> {
+    if !sys::is_stream_name(&place.name) {
+        return Ok(());
+    }
+    let what = "a name with a colon is that of a stream of another file";
+    Err(Error::new(ErrorKind::Invalid, "write", place.path(), what)
+        .advise("name a file, and copy streams with their files"))
+}
+
 impl Output {
     /// Opens `path` as the output of a run that reads `input`. Pipes and devices are written directly.
     ///
@@ -80,11 +90,7 @@ impl Output {
     }
 
     fn create_in(place: TargetName, placement: Placement, input: Option<&File>) -> Result<Self> {
-        if sys::is_stream_name(&place.name) {
-            let what = "a name with a colon is that of a stream of another file";
-            return Err(Error::new(ErrorKind::Invalid, "write", place.path(), what)
-                .advise("name a file, and copy streams with their files"));
-        }
+        reject_stream(&place)?;
         let Some(there) = place.stat(AtFlags::empty())? else { return Self::fresh(place) };
         let kind = there.kind();
         if let (Some(input), FileKind::Regular | FileKind::BlockDevice) = (input, kind)
@@ -128,6 +134,7 @@ impl Output {
         open: impl FnOnce(&HeldDir, &OsStr) -> Result<(Handle, OsString)>,
     ) -> Result<Self> {
         let place = TargetName { directory: directory.clone(), name: name.to_owned() };
+        reject_stream(&place)?;
         let (place, finish) = match only_regular(&place)? {
             Some(there) => replaced(place, &there)?,
             None => (place, Finish::Usual),
@@ -271,6 +278,7 @@ impl Output {
     }
 
     fn beside(place: TargetName, finish: Finish) -> Result<Self> {
+        reject_stream(&place)?;
         let (file, state) = begin(place, finish)?;
         Ok(Self { file, state })
     }

@@ -107,8 +107,8 @@ pub(crate) fn reported_alignment(file: impl AsHandle) -> Option<Result<Alignment
     reported(&sys::extended_status(file.as_handle()).ok()?)
 }
 
-/// Determines the alignment that direct I/O requires on a path; in a directory that of a new file, for which a nameless one is
-/// written (64 KiB) unless the file system reports it.
+/// Determines the alignment that direct I/O requires on a path. For a directory it is that of a new file: a nameless file of
+/// 64 KiB is written unless the file system reports the alignment.
 pub(crate) fn alignment_at(path: &Path, status: &ExtendedStatus) -> Result<Alignment, NoDirect> {
     if let Some(reported) = reported(status) {
         return reported;
@@ -290,7 +290,7 @@ fn trial_file(folder: &Path) -> io::Result<(File, Option<Temporary>)> {
     Ok((file.into(), name))
 }
 
-/// Determines the alignment of new files in a directory, with a file that is gone on return.
+/// Determines the alignment of new files in a directory, by a file that is removed before the function returns.
 fn in_folder(folder: &Path) -> Result<Alignment, NoDirect> {
     let (mut file, _name) =
         trial_file(folder).map_err(unknown("cannot create a trial file in the directory"))?;

@@ -38,4 +38,5 @@ pub use queue::Link;
 pub use queue::Queue;
 pub use residency::{Residency, ResidencySource, residency, residency_within};
 pub use unknown::Unknown;
-pub use usage::{DeviceCounters, ProcessUsage, SystemUsage, Transfers, peak_memory, process_status};
+pub(crate) use usage::process_status;
+pub use usage::{DeviceCounters, ProcessUsage, SystemUsage, Transfers, peak_memory};

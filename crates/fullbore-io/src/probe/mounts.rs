@@ -279,7 +279,7 @@ not a line
                 continue;
             }
             if let Ok(found) = sys::file_system_kind_of(place) {
-                // `statfs` sees the topmost mount; it is the last line of a place.
+                // `statfs` reports the topmost mount, which is the last line of its mount point.
                 let last = mounts.lines().rfind(|line| line.split(' ').nth(1) == Some(place));
                 if last == Some(line) {
                     assert_eq!(found.is_off_device(), FileSystemKind::named(kind).is_off_device(), "{line}");

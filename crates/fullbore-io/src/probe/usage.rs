@@ -76,7 +76,7 @@ pub fn peak_memory() -> Option<u64> {
 }
 
 /// Returns the value of a field of `/proc/self/status`, without surrounding spaces. `None` if there is no such field.
-pub fn process_status(name: &str) -> Option<String> {
+pub(crate) fn process_status(name: &str) -> Option<String> {
     let status = whole(&KernelFiles::running().proc.join("self/status")).ok()?;
     let value = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     Some(value.trim().to_owned())

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use super::code::Code;
-use super::code::Result;
+use super::code::{Code, Result};
+use super::types::{ExtendedStatus, Status};
 #[cfg(unix)]
 use super::unix as platform;
 #[cfg(windows)]
@@ -11,6 +11,21 @@ use super::windows as platform;
 use platform::{AsHandle, BorrowedHandle, Handle};
 #[cfg(not(target_os = "macos"))]
 use platform::{AtFlags, OpenFlags};
+
+/// The facts of a system that reports no more than its `stat`.
+impl From<Status> for ExtendedStatus {
+    fn from(status: Status) -> Self {
+        Self {
+            mode: status.mode,
+            device: platform::split_device(status.dev),
+            special: platform::split_device(status.rdev),
+            size: status.size,
+            blocks: status.blocks,
+            mount: None,
+            direct: None,
+        }
+    }
+}
 
 pub fn read_exact_at(file: impl AsHandle, bytes: &mut [u8], offset: u64) -> io::Result<()> {
     let mut done = 0;
@@ -43,6 +58,12 @@ pub fn read_grown(
             }
         }
     }
+}
+
+/// The names in a list of extended attributes, without one that macOS itself gives each file, and that programs cannot set.
+pub fn attribute_names(list: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let is_copied = |name: &[u8]| !(cfg!(target_os = "macos") && name == b"com.apple.provenance");
+    list.split(|&byte| byte == 0).filter(move |name| !name.is_empty() && is_copied(name))
 }
 
 /// Lengths of the memory for a list of extended attributes: the first, and the largest.

@@ -122,6 +122,7 @@ mod c {
     use std::io;
     use std::os::windows::io::{AsRawHandle, IntoRawHandle};
     use std::ptr::NonNull;
+    use std::sync::Once;
 
     use super::Handle;
 
@@ -133,6 +134,7 @@ mod c {
         fn _open_osfhandle(handle: isize, flags: c_int) -> c_int;
         fn _close(descriptor: c_int) -> c_int;
         fn _fdopen(descriptor: c_int, mode: *const c_char) -> *mut FILE;
+        fn _setmaxstdio(most: c_int) -> c_int;
         fn _fseeki64(file: *mut FILE, offset: i64, origin: c_int) -> c_int;
         pub(super) fn fread(data: *mut c_void, size: usize, count: usize, file: *mut FILE) -> usize;
         pub(super) fn fwrite(data: *const c_void, size: usize, count: usize, file: *mut FILE) -> usize;
@@ -149,6 +151,11 @@ mod c {
     const FROM_START: c_int = 0;
 
     pub(super) fn stream_of(handle: Handle, write: bool) -> io::Result<NonNull<FILE>> {
+        /// The most open streams that every version of the library supports; the default is a quarter of it.
+        const MOST: c_int = 2048;
+        static LIMIT: Once = Once::new();
+        // SAFETY: a call with a number.
+        LIMIT.call_once(|| _ = unsafe { _setmaxstdio(MOST) });
         let mode = if write { c"r+b" } else { c"rb" };
         // SAFETY: the handle is open, and given away if the call succeeds.
         let descriptor = unsafe { _open_osfhandle(handle.as_raw_handle() as isize, BINARY) };

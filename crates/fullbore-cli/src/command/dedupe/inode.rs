@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use fullbore::error::{Error, ErrorKind, Result};
 use fullbore::file::{File, HeldDir};
-use fullbore::sys::{self, AtFlags, Code, Handle, Status};
+use fullbore::sys::{self, AsHandle, AtFlags, Code, Handle, Status};
 
 /// The directories of a run by path. Names are looked up in the open directories, never by path again, because a path
 /// may lead elsewhere by then.
@@ -116,7 +116,7 @@ impl OpenInode {
             names => names.map_err(fail)?,
         };
         let mut all = BTreeMap::new();
-        for name in names.split(|&byte| byte == 0).filter(|name| !name.is_empty()) {
+        for name in sys::attribute_names(&names) {
             let read = |value: &mut [u8]| sys::attribute(&self.file, name, value);
             all.insert(name.to_vec(), sys::read_grown(sys::ATTRIBUTE_VALUE, read).map_err(fail)?);
         }
@@ -132,7 +132,9 @@ pub(super) fn copy_metadata(new: &Handle, like: &OpenInode, path: &Path) -> Resu
     if (made.uid, made.gid) != (stat.uid, stat.gid) {
         sys::change_owner(new, Some(stat.uid), Some(stat.gid)).map_err(fail)?;
     }
-    for (name, value) in like.attributes(path)? {
+    sys::copy_access_list(like.file.as_handle(), new.as_handle()).map_err(fail)?;
+    // Backwards: on Windows, the access list and the flags follow the streams that they may protect.
+    for (name, value) in like.attributes(path)?.into_iter().rev() {
         sys::set_attribute(new, &name[..], &value).map_err(fail)?;
     }
     // After the owner, because changing the owner clears the set-user-ID bit.

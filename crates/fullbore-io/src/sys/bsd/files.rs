@@ -17,11 +17,11 @@ use crate::sys::types::FileKind;
 use crate::sys::types::extent::{LAST, RawExtent, UNKNOWN};
 #[cfg(target_os = "macos")]
 use crate::sys::types::{Advice, around_blocks};
-use crate::sys::types::{Allocate, ExtendedStatus, InodeFlags, Status, Time, TransferFlags};
+use crate::sys::types::{Allocate, ExtendedStatus, InodeFlags, Time, TransferFlags};
 #[cfg(target_os = "freebsd")]
 use crate::sys::unix::attributes::stat_at;
 use crate::sys::unix::attributes::{stat, status};
-use crate::sys::unix::files::{SeekFrom, seek, split_device};
+use crate::sys::unix::files::{SeekFrom, seek};
 #[cfg(target_os = "macos")]
 use crate::sys::unix::files::{truncate, write_at};
 #[cfg(target_os = "freebsd")]
@@ -225,9 +225,9 @@ pub fn sync_data(file: impl AsFd) -> Result<()> {
 /// On macOS `fsync` leaves the content in the device's cache, so `F_FULLFSYNC` is used, and `fsync` on file systems that lack it.
 pub fn sync_all(file: impl AsFd) -> Result<()> {
     #[cfg(target_os = "macos")]
-    match rustix::fs::fcntl_fullfsync(&file) {
-        Err(rustix::io::Errno::NOTSUP | rustix::io::Errno::NOTTY | rustix::io::Errno::INVAL) => {}
-        outcome => return Ok(outcome?),
+    match rustix::fs::fcntl_fullfsync(&file).map_err(Code::from) {
+        Err(Code::UNSUPPORTED | Code::INAPPROPRIATE | Code::INVALID) => {}
+        outcome => return outcome,
     }
     Ok(rustix::fs::fsync(file)?)
 }
@@ -379,23 +379,11 @@ pub(crate) fn clone_range(
 
 /// Returns the status of a path; follows symbolic links. The systems report no alignment for direct I/O.
 pub(crate) fn extended_stat(path: &Path) -> io::Result<ExtendedStatus> {
-    Ok(extended(stat(path)?))
+    Ok(stat(path)?.into())
 }
 
 pub(crate) fn extended_status(fd: BorrowedHandle<'_>) -> io::Result<ExtendedStatus> {
-    Ok(extended(status(fd)?))
-}
-
-fn extended(found: Status) -> ExtendedStatus {
-    ExtendedStatus {
-        mode: found.mode,
-        device: split_device(found.dev),
-        special: split_device(found.rdev),
-        size: found.size,
-        blocks: found.blocks,
-        mount: None,
-        direct: None,
-    }
+    Ok(status(fd)?.into())
 }
 
 /// Passes every extent of the file to `take`, in file order. A separate descriptor finds them, because it is moved to them.

@@ -10,6 +10,7 @@ use rustix::io::Errno;
 
 use crate::sys::types::extent::{LAST, RawExtent};
 use crate::sys::types::{CachedPages, DirectAlignment, ExtendedStatus};
+use crate::sys::unix::attributes::{stat, status};
 use crate::sys::unix::open::BorrowedHandle;
 
 /// `STATX_DIO_READ_ALIGN`, Linux 6.14.
@@ -47,21 +48,8 @@ fn statx(at: BorrowedHandle<'_>, path: &Path, flags: AtFlags) -> io::Result<Exte
         }
         // Seccomp filters older than the call return these errors.
         Err(Errno::NOSYS | Errno::PERM) => {
-            let found = if flags.contains(AtFlags::EMPTY_PATH) {
-                rustix::fs::fstat(at)
-            } else {
-                rustix::fs::stat(path)
-            }?;
-            let split = |number| (rustix::fs::major(number), rustix::fs::minor(number));
-            Ok(ExtendedStatus {
-                mode: found.st_mode,
-                device: split(found.st_dev),
-                special: split(found.st_rdev),
-                size: u64::try_from(found.st_size).unwrap_or(0),
-                blocks: u64::try_from(found.st_blocks).unwrap_or(0),
-                mount: None,
-                direct: None,
-            })
+            let found = if flags.contains(AtFlags::EMPTY_PATH) { status(at) } else { stat(path) }?;
+            Ok(found.into())
         }
         Err(error) => Err(error.into()),
     }

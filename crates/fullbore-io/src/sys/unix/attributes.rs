@@ -108,7 +108,7 @@ pub fn set_times_at(directory: impl AsFd, name: impl PathArg, of: &Status) -> Re
     Ok(rustix::fs::utimensat(directory, name, &times(of), AtFlags::NOFOLLOW.to_system())?)
 }
 
-/// Gives a file that replaces another its access control list, or none. There are calls for mode and owner.
+/// Sets or removes the access control list of a file that replaces another; mode and owner have calls of their own.
 #[cfg(target_os = "linux")]
 pub fn inherit(directory: impl AsFd, name: impl AsRef<std::ffi::OsStr>, file: impl AsFd) -> Result<()> {
     const LIST: &str = "system.posix_acl_access";

@@ -49,7 +49,7 @@ pub(crate) fn remove_open(_: &Handle, directory: impl AsFd, name: impl PathArg) 
     remove(directory, name, AtFlags::empty())
 }
 
-/// Lets a file stay that was opened to be deleted on close, which only Windows does.
+/// Cancels the deletion on close, which only Windows has.
 pub(crate) fn cancel_delete(_: &Handle) {}
 
 pub fn hard_link(
@@ -170,4 +170,9 @@ pub fn make_special(
 /// False: a colon is a character like others.
 pub fn is_stream_name(_: &std::ffi::OsStr) -> bool {
     false
+}
+
+/// The last name of a path, if it ends in one.
+pub fn last_name(path: &std::path::Path) -> Option<std::ffi::OsString> {
+    path.file_name().map(std::ffi::OsStr::to_owned)
 }

@@ -46,6 +46,15 @@ pub fn set_limit(resource: Resource, Limit { current, maximum }: Limit) -> Resul
     Ok(rustix::process::setrlimit(number_of(resource), Rlimit { current, maximum })?)
 }
 
+/// True if the signal with this number is ignored.
+pub fn is_ignored(signal: i32) -> bool {
+    let mut action = MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: the call writes the present action, and changes none.
+    let known = unsafe { libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) } == 0;
+    // SAFETY: the call succeeded, so the action is written.
+    known && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_IGN
+}
+
 /// The effective user; 0 is root.
 pub fn effective_user() -> u32 {
     rustix::process::geteuid().as_raw()

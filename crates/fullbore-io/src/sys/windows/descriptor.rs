@@ -1,5 +1,6 @@
 //! Security descriptors: owner, group and access list.
 
+use windows_sys::Wdk::Storage::FileSystem as nt;
 use windows_sys::Win32::Foundation as w;
 use windows_sys::Win32::Security as security;
 use windows_sys::Win32::Storage::FileSystem as fs;
@@ -91,7 +92,8 @@ pub(super) fn set_descriptor(file: &impl AsHandle, value: &[u8]) -> Result<()> {
         return Err(Code::INVALID);
     }
     let set = |rights: u32, parts: u32| {
-        let file = existing(file, &"", rights, 0)?;
+        // Of a link its own descriptor, not that of its target.
+        let file = existing(file, &"", rights, nt::FILE_OPEN_REPARSE_POINT)?;
         // SAFETY: the descriptor is valid and lives through the call.
         check(unsafe { security::SetKernelObjectSecurity(raw(&file) as _, parts, start.cast()) })
     };

@@ -1,4 +1,4 @@
-//! Disks and volumes as data: `\\.\PhysicalDrive0`, `\\.\C:`. They have no facts of files, and transfer whole sectors only.
+//! Disks and volumes as data: `\\.\PhysicalDrive0`, `\\.\C:`. They have no file attributes, and transfer whole sectors only.
 
 use std::ffi::OsStr;
 
@@ -15,12 +15,12 @@ pub(super) const BOUNCE: usize = 1 << 20;
 /// The alignment of memory, which suffices for all devices.
 const PAGE: usize = 4096;
 
-/// True for a name in the space of devices.
+/// True for a name in the device namespace.
 pub(super) fn is_device_name(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(br"\\.\")
 }
 
-/// True for a disk or a volume, which report no facts of files.
+/// True for a disk or a volume, which have no file attributes.
 pub(super) fn is_device(file: &impl AsHandle) -> bool {
     query::<fs::FILE_BASIC_INFO>(file, fs::FileBasicInfo).is_err()
         && [Some(fs::FILE_DEVICE_DISK), Some(fs::FILE_DEVICE_CD_ROM)].contains(&device_type(file))
@@ -46,7 +46,7 @@ pub(super) fn sector(file: &impl AsHandle) -> Option<u32> {
     u32_at(&bytes, 20).filter(|&bytes| bytes.is_power_of_two() && bytes as usize <= PAGE)
 }
 
-/// Lets reads of a volume reach its end, which is behind that of its file system.
+/// Permits reads of a volume beyond the end of its file system.
 pub(super) fn reach_end(file: &impl AsHandle) {
     // Disks have no such limit, and reject the request.
     let _ = control(file, io::FSCTL_ALLOW_EXTENDED_DASD_IO, &());

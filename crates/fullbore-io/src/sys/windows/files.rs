@@ -79,10 +79,11 @@ pub fn make_sparse(file: impl AsHandle) -> Result<()> {
 /// Declares the first bytes of a file as written. The process gets the privilege for it, if its user has it.
 pub fn set_valid_length(file: impl AsHandle, len: u64) -> Result<()> {
     let len = i64::try_from(len).map_err(|_| Code::INVALID)?;
-    // Without the privilege the call below fails.
+    // Without the privilege the call below fails. The handle must be opened with it.
     let _ = enable_privilege("SeManageVolumePrivilege");
-    // SAFETY: a call with a borrowed handle.
-    check(unsafe { fs::SetFileValidData(raw(&file) as _, len) })
+    let own = reopen(&file, OpenFlags::WRITE)?;
+    // SAFETY: a call with an open handle.
+    check(unsafe { fs::SetFileValidData(raw(&own) as _, len) })
 }
 
 fn enable_privilege(name: &str) -> Result<()> {

@@ -10,7 +10,7 @@ use windows_sys::Win32::Foundation::{CloseHandle, HANDLE, INVALID_HANDLE_VALUE};
 use super::code::check;
 use crate::sys::code::{Code, Result};
 
-/// True: an open excludes others, by its share mode.
+/// True: opening a file can exclude others by its share mode.
 pub const SHARE_MODES: bool = true;
 
 pub type RawHandle = isize;
@@ -41,7 +41,7 @@ macro_rules! as_handle {
 /// The new handle of a call that returns one, or the error of the call.
 ///
 /// # Safety
-/// A handle that stands for no failure is open, and nobody else has it.
+/// A valid handle is open and has no other owner.
 pub(super) unsafe fn owned(handle: HANDLE) -> Result<Handle> {
     match handle {
         INVALID_HANDLE_VALUE => Err(Code::last()),

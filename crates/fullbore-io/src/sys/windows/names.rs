@@ -19,7 +19,7 @@ use crate::sys::types::FileKind;
 
 /// Opens a file, or a link of any kind, to remove its name.
 fn to_remove(directory: &impl AsHandle, name: &impl PathArg, flags: AtFlags) -> Result<Handle> {
-    let access = fs::DELETE | fs::FILE_READ_ATTRIBUTES | fs::FILE_WRITE_ATTRIBUTES;
+    let access = fs::DELETE | fs::FILE_READ_ATTRIBUTES;
     let options = nt::FILE_OPEN_REPARSE_POINT;
     if flags.contains(AtFlags::REMOVE_DIRECTORY) {
         return existing(directory, name, access, options | nt::FILE_DIRECTORY_FILE);
@@ -42,7 +42,7 @@ pub fn remove(directory: impl AsHandle, name: impl PathArg, flags: AtFlags) -> R
 /// The time in which scanners and indexers usually close a new file.
 const FILE_PATIENCE: Duration = Duration::from_millis(250);
 
-/// The same for a directory, of which they may have any file open.
+/// The same for a directory, in which any file may be open.
 const DIRECTORY_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Repeats a call while another process has the file open, for as long as `patience`.
@@ -65,7 +65,7 @@ pub(crate) fn remove_open(file: &Handle, directory: impl AsHandle, name: impl Pa
     }
 }
 
-/// Lets a file stay that was opened to be deleted on close. Before Windows 10 1709 the file is deleted nevertheless.
+/// Cancels the deletion on close of an open file. Before Windows 10 1709 the file is deleted nevertheless.
 pub(crate) fn cancel_delete(file: &Handle) {
     let wanted = fs::FILE_DISPOSITION_INFO_EX { Flags: fs::FILE_DISPOSITION_FLAG_ON_CLOSE };
     // Other files have nothing to cancel, which is an error here.
@@ -73,18 +73,23 @@ pub(crate) fn cancel_delete(file: &Handle) {
 }
 
 fn delete(file: &Handle) -> Result<()> {
-    let wanted = fs::FILE_DISPOSITION_INFO_EX {
-        Flags: fs::FILE_DISPOSITION_FLAG_DELETE
-            | fs::FILE_DISPOSITION_FLAG_POSIX_SEMANTICS
-            | fs::FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE,
+    let at_once = |more: u32| {
+        let flags = fs::FILE_DISPOSITION_FLAG_DELETE | fs::FILE_DISPOSITION_FLAG_POSIX_SEMANTICS | more;
+        set(file, fs::FileDispositionInfoEx, &fs::FILE_DISPOSITION_INFO_EX { Flags: flags })
     };
-    match set(file, fs::FileDispositionInfoEx, &wanted) {
-        // Before Windows 10 1607, and on file systems without it.
+    match at_once(fs::FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE) {
+        // Before Windows 10 1809, and on file systems without it.
         Err(error) if error.is_absent() => {}
         outcome => return outcome,
     }
     let guarded = guards(file, false)?;
-    let removed = set(file, fs::FileDispositionInfo, &fs::FILE_DISPOSITION_INFO { DeleteFile: true });
+    let removed = match at_once(0) {
+        // Before Windows 10 1607.
+        Err(error) if error.is_absent() => {
+            set(file, fs::FileDispositionInfo, &fs::FILE_DISPOSITION_INFO { DeleteFile: true })
+        }
+        outcome => outcome,
+    };
     if guarded && removed.is_err() {
         let _ = guards(file, true);
     }
@@ -95,7 +100,9 @@ fn delete(file: &Handle) -> Result<()> {
 fn guards(file: &Handle, readonly: bool) -> Result<bool> {
     let was = attribute_bits(file)? & fs::FILE_ATTRIBUTE_READONLY != 0;
     if was != readonly {
-        change_attributes(file, fs::FILE_ATTRIBUTE_READONLY, if readonly { !0 } else { 0 })?;
+        let access = fs::FILE_READ_ATTRIBUTES | fs::FILE_WRITE_ATTRIBUTES;
+        let own = existing(file, &"", access, nt::FILE_OPEN_REPARSE_POINT)?;
+        change_attributes(&own, fs::FILE_ATTRIBUTE_READONLY, if readonly { !0 } else { 0 })?;
     }
     Ok(was)
 }
@@ -154,17 +161,19 @@ fn renamed_once(
     const IGNORE_READONLY_ATTRIBUTE: u32 = 0x40;
     let file = to_name(from, old)?;
     let (root, name) = target(to, new)?;
-    let flags = match replace {
-        true => REPLACE_IF_EXISTS | POSIX_SEMANTICS | IGNORE_READONLY_ATTRIBUTE,
-        false => POSIX_SEMANTICS,
-    };
-    let renamed = match set_name(&file, nt::FileRenameInformationEx, flags, root, &name) {
-        // Before Windows 10 1607, and on file systems without it.
-        Err(error) if error.is_absent() => {
-            set_name(&file, nt::FileRenameInformation, u32::from(replace), root, &name)
-        }
-        outcome => outcome,
-    };
+    let (usual, plain) = (nt::FileRenameInformationEx, nt::FileRenameInformation);
+    let [replacing, read_only] =
+        if replace { [REPLACE_IF_EXISTS, IGNORE_READONLY_ATTRIBUTE] } else { [0; 2] };
+    // The second from Windows 10 1607, the first from 1809 on; the third also on file systems without them.
+    let mut calls = [
+        (usual, replacing | POSIX_SEMANTICS | read_only),
+        (usual, replacing | POSIX_SEMANTICS),
+        (plain, replacing),
+    ]
+    .into_iter()
+    .map(|(class, flags)| set_name(&file, class, flags, root, &name));
+    let is_last = |outcome: &Result<()>| !outcome.is_err_and(Code::is_absent);
+    let renamed = calls.find(is_last).unwrap_or(Err(Code::UNSUPPORTED));
     // The system reports a missing right, also for a directory in which any file is open.
     let is_directory = || attribute_bits(&file).is_ok_and(|bits| bits & fs::FILE_ATTRIBUTE_DIRECTORY != 0);
     match renamed {

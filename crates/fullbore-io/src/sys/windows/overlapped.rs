@@ -352,7 +352,7 @@ pub(crate) struct Scatter {
 }
 
 impl Scatter {
-    /// Of a file that is open without buffering, for calls that do not wait.
+    /// Creates the queue of a file that is open without buffering, for calls that do not wait.
     pub(crate) fn new(file: Handle) -> io::Result<Self> {
         Ok(Self { file, event: new_event(Reset::ByHand)?, page: page_size() })
     }

@@ -134,24 +134,39 @@ pub(super) fn native(path: &Path) -> Result<Vec<u16>> {
     Ok([prefix, rest].concat())
 }
 
+/// The path of an open file; by the name of its volume if that has no drive letter.
 pub fn handle_path(file: &impl AsHandle) -> PathBuf {
     let mut buffer = vec![0u16; 1024];
-    loop {
-        // SAFETY: the call writes at most the given number of units.
-        let len = unsafe {
-            fs::GetFinalPathNameByHandleW(
-                raw(file) as _,
-                buffer.as_mut_ptr(),
-                buffer.len() as u32,
-                fs::FILE_NAME_NORMALIZED,
-            )
-        } as usize;
-        match len {
-            0 => return handle_name(file).into(),
-            len if len < buffer.len() => return OsString::from_wide(&buffer[..len]).into(),
-            len => buffer.resize(len + 1, 0),
+    for (volume, prefix) in
+        [(fs::VOLUME_NAME_DOS, ""), (fs::VOLUME_NAME_GUID, ""), (fs::VOLUME_NAME_NT, r"\\?\GLOBALROOT")]
+    {
+        loop {
+            let (start, room, how) =
+                (buffer.as_mut_ptr(), buffer.len() as u32, fs::FILE_NAME_NORMALIZED | volume);
+            // SAFETY: the call writes at most the given number of units.
+            match unsafe { fs::GetFinalPathNameByHandleW(raw(file) as _, start, room, how) } as usize {
+                0 => break,
+                len if len < buffer.len() => {
+                    let mut path = OsString::from(prefix);
+                    path.push(OsString::from_wide(&buffer[..len]));
+                    return path.into();
+                }
+                len => buffer.resize(len + 1, 0),
+            }
         }
     }
+    handle_name(file).into()
+}
+
+/// The last name of a path, as the system understands it: without periods and spaces at its end, unless the path is literal
+/// (`\\?\`). `None` also for the reserved name of a device.
+pub fn last_name(path: &Path) -> Option<OsString> {
+    let name = path.file_name()?;
+    let literal = path.as_os_str().as_encoded_bytes().starts_with(br"\\?\");
+    if literal {
+        return Some(name.to_owned());
+    }
+    std::path::absolute(path).ok()?.file_name().map(OsStr::to_owned)
 }
 
 pub fn path_in(directory: impl AsHandle, name: impl AsRef<Path>) -> PathBuf {
@@ -183,6 +198,22 @@ mod tests {
         for units in [vec![0x61, 0xd800, 0x62], vec![0xdc00, 0xd800], vec![0xd834, 0xdd1e]] {
             let name = OsString::from_wide(&units);
             assert_eq!(OsStr::from_bytes(OsStrExt::as_bytes(name.as_os_str())), name);
+        }
+    }
+
+    #[test]
+    fn the_last_name_is_that_of_the_system() {
+        let last = |path: &str| last_name(Path::new(path)).map(|name| name.into_string().unwrap());
+        for (path, name) in [
+            ("out.", Some("out")),
+            (r"a\out. ", Some("out")),
+            ("a/.hidden", Some(".hidden")),
+            (r"\\?\C:\out.", Some("out.")),
+            (r"C:\", None),
+            ("..", None),
+            ("NUL", None),
+        ] {
+            assert_eq!(last(path).as_deref(), name, "{path}");
         }
     }
 

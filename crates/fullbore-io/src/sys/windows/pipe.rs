@@ -11,7 +11,7 @@ use super::handle::{BorrowedHandle, Handle, owned, raw};
 use crate::buf::Direction;
 use crate::sys::code::{Code, Result};
 
-/// Pause between two looks at files that can block: the system has no call that waits for pipes.
+/// Polling interval for files that can block: the system has no call that waits for pipes.
 const PAUSE: Duration = Duration::from_millis(1);
 
 pub fn pipe() -> Result<(Handle, Handle)> {

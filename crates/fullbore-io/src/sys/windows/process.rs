@@ -303,7 +303,7 @@ pub(crate) fn online_processors() -> Option<u64> {
 
 const ALL_PROCESSOR_GROUPS: u16 = 0xffff;
 
-/// The groups of processors of this process; none if the system does not tell, as Wine, which has one group.
+/// The groups of processors of this process; none if the system does not report them (Wine has one group).
 fn processor_groups() -> Vec<u16> {
     let mut groups = vec![0u16; 64];
     let mut count = groups.len() as u16;

@@ -38,7 +38,7 @@ const FIFO: u32 = 0o010_000;
 const CHARACTER: u32 = 0o020_000;
 const BLOCK: u32 = 0o060_000;
 
-/// The status of a file without facts.
+/// The status of a file that has no attributes.
 fn nothing(ino: u64) -> Status {
     let user = effective_user();
     Status {
@@ -153,7 +153,7 @@ pub fn stat(path: impl PathArg) -> Result<Status> {
     stat_at(CURRENT_DIRECTORY, path, AtFlags::empty())
 }
 
-/// Of a named pipe without opening it, which would take the instance that waits for the next program.
+/// Returns the status of a name. A named pipe is not opened: that would occupy the instance that waits for the next client.
 pub fn stat_at(directory: impl AsHandle, name: impl PathArg, flags: AtFlags) -> Result<Status> {
     if let Some(path) = pipe_path(&directory, &name) {
         return pipe_exists(&path).map(|()| Status { mode: 0o666 | FIFO, ..nothing(0) });
@@ -198,15 +198,7 @@ pub(crate) fn extended_status(file: BorrowedHandle<'_>) -> io::Result<ExtendedSt
         read_offset: None,
         by_geometry: stored.is_none(),
     });
-    Ok(ExtendedStatus {
-        mode: found.mode,
-        device: split_device(found.dev),
-        special: split_device(found.rdev),
-        size: found.size,
-        blocks: found.blocks,
-        mount: None,
-        direct,
-    })
+    Ok(ExtendedStatus { direct, ..found.into() })
 }
 
 /// Opens a file, or an open file again, to change its attributes.
@@ -223,7 +215,7 @@ pub fn change_mode(file: impl AsHandle, mode: u32) -> Result<()> {
     change_attributes(&file, fs::FILE_ATTRIBUTE_READONLY, readonly)
 }
 
-/// Gives a file those of the attributes `which` that are in `wanted`; the others stay.
+/// Sets the attributes in `which` to their values in `wanted`; leaves the others unchanged.
 pub(super) fn change_attributes(file: &Handle, which: u32, wanted: u32) -> Result<()> {
     let attributes = mixed(attribute_bits(file)?, which, wanted);
     set(file, fs::FileBasicInfo, &fs::FILE_BASIC_INFO { FileAttributes: attributes, ..Default::default() })

@@ -25,9 +25,9 @@ pub enum SeekFrom {
     Start(u64),
     End(i64),
     Current(i64),
-    /// The next data at an offset or behind.
+    /// The next data at or after an offset.
     Data(u64),
-    /// The next hole at an offset or behind.
+    /// The next hole at or after an offset.
     Hole(u64),
 }
 

@@ -215,11 +215,6 @@ pub fn set_attribute_of_name(path: impl PathArg, name: impl PathArg, value: &[u8
 /// files in the directory: the system encrypts no open file.
 pub fn inherit(directory: impl AsHandle, name: impl PathArg, file: impl AsHandle) -> Result<()> {
     let old = named(&directory, &name, READING, AtFlags::NOFOLLOW)?;
-    match descriptor(&old) {
-        Ok(value) => set_descriptor(&file, &value)?,
-        Err(Code::UNSUPPORTED) => {}
-        Err(error) => return Err(error),
-    }
     let mut memory = vec![0; PIECE];
     for name in streams(&old)? {
         let name = OsStrExt::as_bytes(&*name);
@@ -232,9 +227,14 @@ pub fn inherit(directory: impl AsHandle, name: impl PathArg, file: impl AsHandle
         // A file that the system cannot compress has the same content.
         let _ = compress(&file);
     }
-    match flags(&old)? {
-        Some(flags) => set_flags(&file, COPIED & !fs::FILE_ATTRIBUTE_ARCHIVE, flags),
-        None => Ok(()),
+    if let Some(flags) = flags(&old)? {
+        set_flags(&file, COPIED & !fs::FILE_ATTRIBUTE_ARCHIVE, flags)?;
+    }
+    // Last: it may forbid the other changes.
+    match descriptor(&old) {
+        Ok(value) => set_descriptor(&file, &value),
+        Err(Code::UNSUPPORTED) => Ok(()),
+        Err(error) => Err(error),
     }
 }
 

@@ -209,7 +209,7 @@ fn extended(
         Err(Code::UNSUPPORTED) => return first,
         names => names?,
     };
-    for name in names.split(|&byte| byte == 0).filter(|name| !name.is_empty()) {
+    for name in sys::attribute_names(&names) {
         let wanted = if LISTS.contains(&name) { preserve.mode } else { preserve.attributes };
         if !wanted || (name == LISTS[2]) != (which == Which::Restrictive) {
             continue;

@@ -103,7 +103,7 @@ impl TreeCopy<'_> {
         .map_err(of_target)?;
         match (&begun, noted) {
             (Some(begun), _) => begun.made(identity, &target)?,
-            // A note of this run says that an earlier source is copied to the same directory.
+            // This run recorded that an earlier source is copied to the same directory.
             (None, Some(name)) if name != "." && !self.is_begun(&parent.target, name) => {
                 begun = BegunDirectory::find(&parent.target, name, identity, &target)?;
             }

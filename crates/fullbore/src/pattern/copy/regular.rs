@@ -200,7 +200,7 @@ impl TreeCopy<'_> {
         Ok(Some(stats))
     }
 
-    /// Syncs a file of a new directory, where no call syncs the whole directory when it gets its name.
+    /// Syncs a file of a new directory, on systems without a call that syncs the whole directory when it gets its name.
     fn sync_alone(&self, file: &Handle) -> sys::Result<()> {
         match self.options.durability {
             _ if sys::SYNCS_FILE_SYSTEMS => Ok(()),
