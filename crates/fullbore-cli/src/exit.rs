@@ -114,11 +114,11 @@ pub fn reason(error: &io::Error) -> String {
     without_code(&error.to_string())
 }
 
-/// Returns the text without the number of the system's error in it.
+/// Returns the text without the number of the system's error, which follows all names in it.
 pub fn without_code(text: &str) -> String {
-    match text.split_once(" (os error ") {
-        Some((before, after)) => before.to_owned() + after.split_once(')').map_or("", |(_, after)| after),
-        None => text.to_owned(),
+    match text.rsplit_once(" (os error ").and_then(|(before, after)| Some((before, after.split_once(')')?))) {
+        Some((before, (number, after))) if number.parse::<i32>().is_ok() => before.to_owned() + after,
+        _ => text.to_owned(),
     }
 }
 

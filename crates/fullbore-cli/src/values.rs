@@ -1,8 +1,9 @@
 //! Named flag values, which may be abbreviated.
 
 use std::ffi::OsStr;
+use std::path::PathBuf;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, ValueEnum};
 
@@ -35,6 +36,11 @@ pub fn choices<T: Clone + Send + Sync + 'static>(
 pub fn words(words: &[&'static str]) -> impl TypedValueParser<Value = String> + use<> {
     let values = words.iter().map(|word| (PossibleValue::new(*word), (*word).to_owned()));
     Choices { values: values.collect(), strict: true }
+}
+
+/// Parses paths. The empty path is one that does not exist, as for the GNU tools.
+pub fn path() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().map(PathBuf::from)
 }
 
 impl<T: Clone + Send + Sync + 'static> TypedValueParser for Choices<T> {

@@ -7,7 +7,7 @@ use std::fmt;
 const LETTERS: &str = "KMGTPE";
 
 /// Digits beyond these cannot change a whole number of bytes; these fit the arithmetic.
-const MAX_FRACTION_DIGITS: u32 = 20;
+const MAX_FRACTION_DIGITS: usize = 20;
 
 /// A text that is not a size.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,12 +80,12 @@ fn bytes(text: &str) -> Result<u64, Problem> {
         if unit_bytes == 1 {
             return Err(Problem::PartOfAByte);
         }
-        let numerator = digits(fraction)?;
-        let places = fraction.bytes().filter(u8::is_ascii_digit).count() as u32;
+        let places = fraction.bytes().filter(u8::is_ascii_digit).count();
         if places > MAX_FRACTION_DIGITS {
             return Err(Problem::LongFraction);
         }
-        let part = numerator.checked_mul(unit_bytes).ok_or(Problem::TooLarge)? / 10u128.pow(places);
+        let part =
+            digits(fraction)?.checked_mul(unit_bytes).ok_or(Problem::TooLarge)? / 10u128.pow(places as u32);
         total = total.checked_add(part).ok_or(Problem::TooLarge)?;
     }
     u64::try_from(total).map_err(|_| Problem::TooLarge)

@@ -69,7 +69,7 @@ const STEPS: usize = 40;
 /// Knowledge of a law before the points of its path.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Basis {
-    /// A similar path, which the parameters resemble as far as the points do not say otherwise.
+    /// A similar path, whose parameters are the prior.
     pub(super) like: Option<SimilarPath>,
     /// Large requests may be served in pieces.
     pub(super) splits: bool,

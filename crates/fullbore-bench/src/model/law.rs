@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-/// The setting of a point: of one disk, the other disks are alike.
+/// The setting of a point, given for one disk; all disks have the same.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Load {
     pub(super) bytes: f64,

@@ -7,7 +7,7 @@ use super::law::{Load, Memory, PathLaw, Term};
 use super::numerics::in_hull;
 use super::path::{self, Member, Requests};
 use super::query::Query;
-use crate::document::{AccessMethod, Cell, Labels, Limit};
+use crate::document::{AccessMethod, CacheState, Cell, Labels, Limit};
 use crate::stats::Estimate;
 
 /// A predicted throughput.
@@ -95,6 +95,9 @@ impl Model {
     /// # Errors
     /// If no path matches, or none has cells of two different requests; the text names the experiment to run.
     pub fn predict(&self, query: &Query) -> Result<Prediction, String> {
+        if query.cache == Some(CacheState::Warm) && query.device.is_some() {
+            return Err("cache=warm: such requests do not reach the device, whose limits are given".into());
+        }
         let matching: Vec<&Path> = self.paths.iter().filter(|path| query.matches(&path.key)).collect();
         let requests = query.requests();
         // The machine as it is decides the path: a changed one has no measured cells.
@@ -213,7 +216,10 @@ impl Path {
             cap(load.disks * device.requests_per_s * load.bytes, Limit::DeviceRequests);
             cap(load.disks * device.bytes_per_s, Limit::DeviceBandwidth);
         }
-        let busy = f64::from(cpus).min(f64::from(requests.workers) * load.disks);
+        let busy = match self.on_processor {
+            true => load.in_flight,
+            false => f64::from(cpus).min(f64::from(requests.workers) * load.disks),
+        };
         if let Some(request_s) = self.processor_time(load.bytes).filter(|_| change.is_change()) {
             cap(busy * load.bytes / request_s, Limit::Processor);
         }

@@ -108,23 +108,28 @@ impl Requests {
         if processors.is_some() { Flights::One } else { self.flights }
     }
 
-    /// Returns the load of one disk. At most `processors` requests are in flight on a path that keeps processors busy.
+    /// Returns the load of one disk. On a path that keeps `processors` busy, whose requests reach no disk, at most as many are in
+    /// flight in all.
     ///
     /// Consecutive requests of a striped file cover a window of the file, and the disks of its chunks are busy (section
     /// 4 of Riedel, van Ingen and Gray: eight requests of 8 KiB in chunks of 64 KiB keep a second disk busy 7/8 of the
     /// time).
     pub(super) fn load(&self, processors: Option<u32>) -> Load {
-        let flights = f64::from(self.depth) * f64::from(self.workers);
-        let in_flight = processors.map_or(flights, |processors| flights.min(f64::from(processors.max(1))));
+        let in_flight = f64::from(self.depth) * f64::from(self.workers);
         let (bytes, disks) = (self.bytes as f64, f64::from(self.disks));
-        match self.chunk {
-            Some(chunk) if self.disks > 1 => {
-                let chunk = chunk.max(1) as f64;
+        let chunk = self.chunk.filter(|_| self.disks > 1).map(|chunk| chunk.max(1) as f64);
+        if let Some(processors) = processors {
+            let files = if chunk.is_some() { 1.0 } else { disks };
+            let in_flight = (in_flight * files).min(f64::from(processors.max(1)));
+            return Load { bytes: chunk.map_or(bytes, |chunk| bytes.min(chunk)), in_flight, disks: 1.0 };
+        }
+        match chunk {
+            Some(chunk) => {
                 let pieces = (bytes / chunk).max(1.0);
                 let busy = (pieces + (in_flight - 1.0) * bytes / chunk).min(disks);
                 Load { bytes: bytes / pieces, in_flight: in_flight * pieces / busy, disks: busy }
             }
-            _ => Load { bytes, in_flight, disks },
+            None => Load { bytes, in_flight, disks },
         }
     }
 }
@@ -236,6 +241,17 @@ mod tests {
         assert_eq!(striped(64 << 10, 3), Load { bytes: 65536.0, in_flight: 1.0, disks: 3.0 });
         assert_eq!(striped(256 << 10, 1), Load { bytes: 65536.0, in_flight: 1.0, disks: 4.0 });
         assert_eq!(striped(256 << 10, 8), Load { bytes: 65536.0, in_flight: 8.0, disks: 4.0 });
+    }
+
+    #[test]
+    fn requests_to_several_disks_share_the_processors_that_they_keep_busy() {
+        let load = |workers, disks, chunk| {
+            Requests { bytes: 128 << 10, depth: 1, workers, disks, chunk, flights: Flights::One }
+                .load(Some(2))
+        };
+        let two = Load { bytes: 131_072.0, in_flight: 2.0, disks: 1.0 };
+        assert_eq!([load(2, 1, None), load(1, 2, None), load(4, 4, None)], [two; 3]);
+        assert_eq!(load(1, 2, Some(64 << 10)), Load { bytes: 65536.0, in_flight: 1.0, disks: 1.0 });
     }
 
     #[test]

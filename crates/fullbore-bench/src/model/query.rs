@@ -97,6 +97,13 @@ impl Query {
             query.request = spec.request.unwrap_or(0) as u64;
             query.depth = spec.depth.unwrap_or(1) as u32;
             query.workers = spec.workers.unwrap_or(1) as u32;
+            if let Some(method) =
+                spec.read.filter(|method| query.depth as usize > method.capabilities.depth.max(1))
+            {
+                let (depth, most) = (query.depth, method.capabilities.depth.max(1));
+                let text = format!("depth={depth}: the maximum of method {} is {most}", method.name);
+                return Err(QueryError(text));
+            }
         }
         match query.request {
             0 => Err(QueryError("no request size: add request=SIZE, such as request=64K".into())),
@@ -148,10 +155,12 @@ impl Query {
             Some(method) if bypass && key.method == BYPASS => sends_direct_requests(method),
             Some(method) => key.method == method,
         };
+        // A change of the device, or of the number of disks, is about requests that reach them.
+        let changes_device = self.device.is_some() || self.disks.is_some();
         let cache = match self.cache {
             Some(CacheState::Cold) => device,
             Some(CacheState::Warm) => !device,
-            _ => true,
+            _ => device || !changes_device,
         };
         // Without a method, more than one request in flight means one that can have them.
         let deep = self.depth == 1 || bypass || self.method.is_some();
@@ -207,6 +216,24 @@ mod tests {
         assert_eq!(parse(&["request=4K,cache=direct"]).unwrap().policy.as_deref(), Some("direct"));
         for wrong in ["request", "request=0", "cache=hot", "order=up", "speed=9", "depth=0", "depth=8"] {
             assert!(parse(&[wrong]).is_err(), "{wrong}");
+        }
+        assert!(parse(&["request=4K", "method=direct", "depth=2"]).is_err());
+    }
+
+    #[test]
+    fn changes_of_the_device_concern_requests_that_reach_it() {
+        let key = |cache| Labels {
+            operation: "read".into(),
+            method: "buffered".into(),
+            cache: Some(cache),
+            ..Labels::default()
+        };
+        let [cold, warm] = [CacheState::Cold, CacheState::Warm].map(key);
+        let query = parse(&["request=4K"]).unwrap();
+        assert!(query.matches(&cold) && query.matches(&warm));
+        let limits = DeviceLimits { requests_per_s: 1.0, bytes_per_s: f64::INFINITY };
+        for query in [Query { disks: Some(2), ..query.clone() }, Query { device: Some(limits), ..query }] {
+            assert!(query.matches(&cold) && !query.matches(&warm));
         }
     }
 }

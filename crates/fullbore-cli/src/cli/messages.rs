@@ -2,6 +2,7 @@
 //! name.
 
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -28,10 +29,13 @@ pub(super) fn print(error: &clap::Error, called: &Invocation) -> ExitCode {
     };
     match text {
         Some(text) => Exit::eprint(&text),
-        // Colours are clap's, unless the quoted text contains escape sequences.
+        // Colours are clap's, unless an argument contains escape sequences.
         None => {
             let plain = own_name(&shown(error, false), called);
-            let safe = matches!(printable(&plain), Cow::Borrowed(_));
+            // clap removes the escape sequences of arguments from the plain text alone.
+            let is_printable =
+                |word: &OsString| matches!(printable(&word.to_string_lossy()), Cow::Borrowed(_));
+            let safe = called.words.iter().all(is_printable);
             match safe && may_colour(&std::io::stderr()) {
                 true => drop(std::io::stderr().write_all(own_name(&shown(error, true), called).as_bytes())),
                 false => Exit::eprint(&plain),

@@ -30,7 +30,7 @@ enum ProfileAction {
         #[arg(long)]
         json: bool,
     },
-    /// Remove the saved profile and the learned figures, or the parts of one file system
+    /// Remove the saved profile and the learned figures, or those of one file system
     Forget {
         /// Limit to the file system that contains this path
         #[arg(value_name = "PATH")]

@@ -6,6 +6,7 @@ use std::path::Path;
 use clap::Args;
 use fullbore::file::Output;
 use fullbore::pattern::Stats;
+use fullbore::quote::Shown;
 use fullbore::{Job, Result};
 use fullbore_cli::common_args::{CommonArgs, plan_fields, trials};
 use fullbore_cli::exit::Exit;
@@ -40,8 +41,15 @@ impl TransferArgs {
         let to_stdout = !output.seekable() && output.file().path() == Path::new("standard output");
         // Output and progress line would overwrite each other.
         let (job, plan) = run.job_with_one_plan(what, to_stdout && std::io::stdout().is_terminal());
+        let overwritten = output.overwrites().then(|| (output.file().clone(), output.file().stamp()));
         let stats = work(&job.durability(durability), output);
         run.clear_progress();
+        if let (Err(_), Some((file, Ok(before)))) = (&stats, overwritten)
+            && (file.check_unchanged(&before).is_err() || run.progress.bytes_done() > 0)
+        {
+            let path = Shown(file.path());
+            Exit::eprint(&format!("fullbore: {path}: the run failed: part old and part new\n"));
+        }
         let stats = stats?;
         if let Some(plan) = plan.get() {
             run.remark(trials(plan).trim_end());

@@ -3,11 +3,11 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::builder::TypedValueParser;
 use clap::{Args, ValueHint};
 use fullbore::pattern::{Existing, Reflink, Sparse};
 use fullbore_cli::common_args::CommonArgs;
-use fullbore_cli::values::{choices, words};
+use fullbore_cli::values::{choices, path, words};
 
 /// Copy files and directories
 #[derive(Debug, Args)]
@@ -172,11 +172,6 @@ pub(super) struct Flags {
 
     #[command(flatten)]
     pub(super) common: CommonArgs,
-}
-
-/// Accepts any path, even an empty one: the command reports it with the other path errors.
-fn path() -> impl TypedValueParser<Value = PathBuf> {
-    OsStringValueParser::new().map(PathBuf::from)
 }
 
 /// An attribute that a copy can preserve.

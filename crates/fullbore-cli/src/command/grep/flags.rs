@@ -199,7 +199,7 @@ pub(super) const FLAGS: &[Flag] = &[
     toggle!('a', "text", "Search binary files as text", |a, yes| {
         a.search.nuls = if yes { Nuls::Text } else { Nuls::Auto };
     }),
-    toggle!(' ', "binary", "Search binary files found in directories like named ones", |a, yes| {
+    toggle!(' ', "binary", "Search binary files found in directories as those named on the command line", |a, yes| {
         a.search.nuls = if yes { Nuls::Suppress } else { Nuls::Auto };
     }),
     toggle!(
@@ -220,7 +220,7 @@ pub(super) const FLAGS: &[Flag] = &[
     .or("no-pre"),
     value(' ', "pre-glob", "GLOB", |a, v| push(&mut a.pre_globs, owned(v)))
         .help("With --pre, use COMMAND only for files whose paths match"),
-    toggle!(' ', "mmap", "Detect NULs as rg does in a memory map", |a, yes| a.mapped = Some(yes)),
+    toggle!(' ', "mmap", "Detect NUL bytes as rg --mmap does", |a, yes| a.mapped = Some(yes)),
     value('m', "max-count", "N", |a, v| put(&mut a.search.max_count, number(v)))
         .help("Stop searching a file after N matching lines"),
     on(
@@ -252,7 +252,7 @@ pub(super) const FLAGS: &[Flag] = &[
         false => {}
     }),
     on('q', "quiet", "Print nothing; only set the exit status", |a, _| a.search.quiet = true),
-    toggle!(' ', "include-zero", "With -c, print files without a match too", search.include_zero),
+    toggle!(' ', "include-zero", "With -c, also print counts of 0", search.include_zero),
     on('o', "only-matching", "Print only the matches", |a, _| a.search.only_matching = true),
     value('r', "replace", "TEXT", |a, v| put(&mut a.search.replace, text(v).map(|text| Some(text.into()))))
         .help("Print TEXT instead of each match; $1 and $name stand for groups"),

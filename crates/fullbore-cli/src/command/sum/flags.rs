@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use fullbore::operation::hash::{self, Blake3Mode, Hash, UnknownAlgorithm, derive_context};
 use fullbore_cli::common_args::CommonArgs;
+use fullbore_cli::values::path;
 
 use crate::exit::{self, Exit, program};
 use fullbore_cli::for_each::expanded;
@@ -18,7 +19,7 @@ const LONGEST: u64 = 16 << 20;
 #[command(after_help = algorithms_help())]
 pub(crate) struct Sum {
     /// Files, or with --check lists; - or no file is standard input
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = path())]
     pub(super) files: Vec<PathBuf>,
 
     /// Algorithm [default: blake3]; several, repeated or comma-separated, are computed in one pass (with tagged lines)

@@ -126,8 +126,8 @@ impl Report {
         let Some(counts) = counts else { return Ok(()) };
         self.sum.lines += counts.lines;
         self.sum.words += counts.words;
-        self.sum.characters += counts.characters;
         // The lengths of sparse files may sum to more than 2^64.
+        self.sum.characters = self.sum.characters.saturating_add(counts.characters);
         self.sum.bytes = self.sum.bytes.saturating_add(counts.bytes);
         self.sum.columns = self.sum.columns.max(counts.columns);
         if self.json {
