@@ -145,6 +145,7 @@ impl Job {
     pub fn fold<'i, F: Fold>(&self, operation: &F, input: impl Into<Input<'i>>) -> Result<(F::State, Stats)> {
         match input.into().open()? {
             Opened::Bytes(bytes) => {
+                self.progress.check()?;
                 self.progress.add(bytes.len() as u64);
                 let stats = Stats { bytes: bytes.len() as u64, ..Stats::default() };
                 Ok((pattern::fold_bytes(operation, bytes), stats))
@@ -168,6 +169,7 @@ impl Job {
     ) -> Result<Stats> {
         match input.into().open()? {
             Opened::Bytes(bytes) => {
+                self.progress.check()?;
                 pattern::search_bytes(operation, bytes, emit)?;
                 self.progress.add(bytes.len() as u64);
                 Ok(Stats { bytes: bytes.len() as u64, ..Stats::default() })
@@ -281,7 +283,8 @@ impl Job {
     }
 
     /// Calls `work` for each item on all workers, and `emit` with the results in the order of the items. Returns the bytes that
-    /// the executor counted and the time of the whole run; requests are not counted.
+    /// the executor counted, which include those of other runs of this job or its clones at the same time, and the time of the
+    /// whole run; requests are not counted.
     ///
     /// ```
     /// use std::ops::ControlFlow;

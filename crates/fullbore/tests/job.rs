@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex};
 
 use fullbore::error::ErrorKind;
 use fullbore::file::{Output, Placement};
-use fullbore::operation::{Encoding, Part, Search};
-use fullbore::pattern::{Comparison, CopyEvent, CopyOptions, Progress};
+use fullbore::operation::{Encoding, Part, Search, Split};
+use fullbore::pattern::{Comparison, CopyEvent, CopyOptions, Progress, Worker};
 use fullbore::strategy::StrategySpec;
-use fullbore::{Job, op};
+use fullbore::{Job, fold_fn, op};
 use tempfile::TempDir;
 
 /// Returns 2.6 MB, 1.5 MB of it lines: enough for stripes and several workers.
@@ -144,12 +144,68 @@ fn searches_emit_in_order_until_stopped() {
     .unwrap();
     assert!(found == expected);
     let mut calls = 0;
-    fullbore::search(&Sevens, &path, |_| {
+    let stop = |_| {
         calls += 1;
         Ok(ControlFlow::Break(()))
-    })
-    .unwrap();
+    };
+    let stats = Job::new().search(&Sevens, &path, stop).unwrap();
     assert_eq!(calls, 1);
+    assert!(stats.bytes > 0 && stats.reads.requests > 0, "{stats:?}");
+    let progress = Arc::new(Progress::default());
+    progress.cancel();
+    let cancelled = Job::new().progress(progress).search(&Sevens, &text[..], |_| unreachable!());
+    assert_eq!(cancelled.unwrap_err().kind(), ErrorKind::Cancelled);
+}
+
+#[test]
+fn a_fold_over_records_fails_at_one_that_exceeds_a_quarter_of_the_memory() {
+    let (_directory, path, text) = directory();
+    let lines = fold_fn(
+        || 0u64,
+        |lines, bytes| *lines += memchr::memchr_iter(b'\n', bytes).count() as u64,
+        |left, right| *left += right,
+    );
+    let lines = lines.split(Split::Delimiter(b'\n'));
+    let expected = memchr::memchr_iter(b'\n', &text).count() as u64;
+    // The last record has 1 MiB.
+    for (limit, workers) in [(8 << 20, 1), (8 << 20, 2), (2 << 20, 1), (2 << 20, 2)] {
+        let result = Job::new().memory_limit(limit).workers(workers).fold(&lines, &path);
+        match result {
+            Ok((found, _)) => assert!(limit == 8 << 20 && found == expected, "{limit} {workers}"),
+            Err(error) => assert_eq!((error.kind(), limit), (ErrorKind::Memory, 2 << 20), "{error}"),
+        }
+    }
+}
+
+#[test]
+fn a_pipe_equals_itself() {
+    let (reader, _writer) = std::io::pipe().unwrap();
+    let pipe = fullbore::file::File::try_from(fs::File::from(fullbore::sys::Handle::from(reader))).unwrap();
+    assert_eq!(fullbore::compare(&pipe, &pipe).unwrap(), Comparison::Equal);
+}
+
+#[test]
+fn an_executor_may_be_used_while_it_emits() {
+    let (_directory, path, text) = directory();
+    let lines = op::count_lines();
+    let expected = fullbore::fold(&lines, &text[..]).unwrap();
+    let job = Job::new().workers(2);
+    let executor = job.executor();
+    let file = fullbore::file::File::open(&path).unwrap();
+    struct Lengths;
+    impl Search for Lengths {
+        type Found = usize;
+        fn search(&self, part: &Part<'_>) -> usize {
+            part.own().len()
+        }
+    }
+    let mut counts = Vec::new();
+    let emit = |_| {
+        counts.push(executor.fold(&lines, &file, &mut Worker::default())?.1);
+        Ok(ControlFlow::Continue(()))
+    };
+    executor.search(&Lengths, &file, &mut Worker::default(), emit).unwrap();
+    assert!(!counts.is_empty() && counts.iter().all(|&count| count == expected));
 }
 
 #[test]

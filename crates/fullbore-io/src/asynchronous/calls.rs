@@ -285,6 +285,7 @@ type Work<T> = Box<dyn FnOnce() -> Result<T> + Send>;
 
 /// A call that starts at the first poll of the future. If the future is dropped before a thread has started the call, the
 /// call never runs; if it is dropped later, the result (an open file) is closed.
+#[must_use = "a future does nothing unless it is awaited or polled"]
 pub struct BlockingCall<T> {
     driver: Driver,
     doing: &'static str,

@@ -124,8 +124,13 @@ impl AsyncFile {
         Arc::into_inner(self.inner).map(|inner| (inner.file, inner.reads_only))
     }
 
+    /// True if the file has offsets, as some character devices have.
     pub(super) fn seekable(&self) -> bool {
-        matches!(self.inner.file.kind(), FileKind::Regular | FileKind::BlockDevice)
+        match self.inner.file.kind() {
+            FileKind::Regular | FileKind::BlockDevice => true,
+            FileKind::CharacterDevice => self.inner.file.seekable(),
+            _ => false,
+        }
     }
 
     /// Makes a call at once, with further flags, if it does not wait for a device: on cached bytes, on ones for which the cache has

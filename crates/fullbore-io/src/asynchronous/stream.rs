@@ -82,7 +82,7 @@ impl AsyncStream {
         if self.adrift { self.end() } else { self.position }
     }
 
-    /// Returns the end of the file, or the last known position if the system does not tell.
+    /// Returns the end of the file, or the last known position if the system does not report it.
     fn end(&self) -> u64 {
         self.file.file().stamp().map_or(self.position, |stamp| stamp.len)
     }

@@ -17,6 +17,7 @@ use crate::sys::{self, AsHandle, Code, TransferFlags};
 /// It may be dropped at any time. A write that has started continues; a read is cancelled where possible. The buffer and the
 /// file are freed when the system has finished with them.
 #[derive(Debug)]
+#[must_use = "a future does nothing unless it is awaited or polled"]
 pub struct Transfer<B: Buffer> {
     file: AsyncFile,
     direction: Direction,

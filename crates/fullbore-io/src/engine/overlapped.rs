@@ -104,7 +104,7 @@ mod tests {
     use crate::file::{Access, Durability, Hint, Mode, OpenOptions};
     use crate::sys;
 
-    /// Rings where the system has none: with functions that behave as Windows documents.
+    /// Rings on systems without them, by functions that follow Windows' documentation.
     static FAKE_RING: Method = Method {
         name: "ioring with other functions",
         open: |config| open(config, |file| ioring::fake::open(file, config.depth, config.write)),

@@ -261,7 +261,7 @@ impl PlanState {
         writes: bool,
     ) -> io::Result<usize> {
         self.disturb(file, offset, len, writes)?;
-        // A caller that repeats the call is spared.
+        // A repeated call does not fail again.
         if !std::mem::take(&mut self.spared) {
             if self.hits(|fault| matches!(fault, Fault::Interrupted { .. })) {
                 self.spared = true;

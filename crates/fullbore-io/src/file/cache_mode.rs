@@ -19,7 +19,7 @@ pub(crate) const EMULATED: &str = if sys::DROPS_BY_REOPENING {
 };
 
 impl CacheMode {
-    /// The flags of the calls; of a direct handle, which makes calls of its own, none.
+    /// The flags of the calls; empty for a direct handle, which makes its own calls.
     #[inline]
     pub(crate) fn flags(&self) -> TransferFlags {
         match self {

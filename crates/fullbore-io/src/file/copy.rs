@@ -340,7 +340,7 @@ impl Copying<'_> {
         self.fails(error)
     }
 
-    /// Judges an error of a method: `Ok` if the next method continues, else the end of the copy.
+    /// Classifies an error of a method: `Ok` if the next method continues, else the end of the copy.
     fn fails(&self, error: Code) -> Result<()> {
         match error {
             // Includes errors that may be due to the files (not open for this, a running program): then reading or
@@ -390,7 +390,7 @@ pub(super) fn positional(file: &File) -> bool {
     matches!(file.kind(), FileKind::Regular | FileKind::BlockDevice)
 }
 
-/// The result of a check before a call on `file`, with system errors passed on for the methods to judge.
+/// The result of a check before a call on `file`, with system errors passed on for the methods to classify.
 fn plainly<T>(file: &File, allowed: io::Result<T>) -> Result<sys::Result<T>> {
     match allowed {
         Ok(allowed) => Ok(Ok(allowed)),

@@ -221,8 +221,8 @@ pub(super) struct PendingDrops {
 
 #[derive(Debug)]
 pub(crate) struct DropBehind {
-    /// A separate open file: waiting for writeback consumes the error report of the one that waits, and the user's must still
-    /// receive it at its sync (`man 2 sync_file_range`, errors).
+    /// A separate open file: waiting for writeback consumes the pending error of the open file that waits, and the user's must
+    /// still report it at its sync (`man 2 sync_file_range`, errors).
     pub(super) fd: Descriptor,
     /// True if `fd` is the user's descriptor after all, on which writeback is never awaited.
     pub(super) shared: bool,
@@ -377,7 +377,7 @@ impl OnClose {
             // never.
             Some(guard) => guard.delete_on_exit().remove().map_err(|error| {
                 let failed = Error::io("remove", path, error.into());
-                // The advice on a file that others use is more important.
+                // The error of a file in use already has advice.
                 if error.in_use().is_some() { failed } else { failed.advise("the closed file remains") }
             }),
             None => release(&self.fd, reserved)

@@ -32,7 +32,8 @@ impl TryFrom<&File> for Handle {
     }
 }
 
-/// std's file on a duplicate of the descriptor. Both have one position, which the calls of this crate do not use.
+/// std's file on a duplicate of the descriptor. Both have one position. The calls of this crate do not use it, except on files that
+/// were taken over: streams and runs begin there.
 impl TryFrom<&File> for fs::File {
     type Error = Error;
 
@@ -68,26 +69,29 @@ impl File {
         self.by_std("lock", |file| file.lock_shared())
     }
 
-    /// Takes the exclusive lock if no conflicting lock is held; otherwise returns `false`.
+    /// As [`lock`](Self::lock), but without waiting.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Locked`] if a conflicting lock is held.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
     /// use fullbore_io::file::File;
     /// let file = File::create_new(directory.path().join("file"))?;
     /// let other = File::open(file.path())?;
-    /// assert!(file.try_lock()?);
-    /// assert!(!other.try_lock_shared()?);
+    /// file.try_lock()?;
+    /// assert_eq!(other.try_lock_shared().unwrap_err().kind(), fullbore_io::ErrorKind::Locked);
     /// file.unlock()?;
-    /// assert!(other.try_lock_shared()?);
+    /// other.try_lock_shared()?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn try_lock(&self) -> Result<bool> {
-        self.by_std("lock", |file| taken(file.try_lock()))
+    pub fn try_lock(&self) -> Result<()> {
+        self.taken(fs::File::try_from(self)?.try_lock())
     }
 
     /// As [`try_lock`](Self::try_lock), for a shared lock.
-    pub fn try_lock_shared(&self) -> Result<bool> {
-        self.by_std("lock", |file| taken(file.try_lock_shared()))
+    pub fn try_lock_shared(&self) -> Result<()> {
+        self.taken(fs::File::try_from(self)?.try_lock_shared())
     }
 
     /// Releases the lock. Closing the file releases it too.
@@ -98,13 +102,12 @@ impl File {
     fn by_std<T>(&self, doing: &'static str, call: impl FnOnce(&fs::File) -> io::Result<T>) -> Result<T> {
         call(&fs::File::try_from(self)?).map_err(|error| Error::io(doing, self.path(), error))
     }
-}
 
-fn taken(lock: std::result::Result<(), TryLockError>) -> io::Result<bool> {
-    match lock {
-        Ok(()) => Ok(true),
-        Err(TryLockError::WouldBlock) => Ok(false),
-        Err(TryLockError::Error(error)) => Err(error),
+    fn taken(&self, lock: std::result::Result<(), TryLockError>) -> Result<()> {
+        lock.map_err(|error| match error {
+            TryLockError::WouldBlock => self.locked_elsewhere(),
+            TryLockError::Error(error) => Error::io("lock", self.path(), error),
+        })
     }
 }
 

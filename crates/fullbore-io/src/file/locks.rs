@@ -54,6 +54,7 @@ pub enum RangeLock {
 
 /// A held lock on a range, released on drop. See [`File::lock_range`].
 #[derive(Debug)]
+#[must_use = "the lock is released when its guard is dropped"]
 pub struct RangeGuard {
     file: File,
     range: Range<u64>,
@@ -81,10 +82,10 @@ impl File {
     /// let one = File::create_new(&path)?;
     /// let two = File::open_write(&path)?;
     /// let guard = one.lock_range(0..100, RangeLock::Exclusive)?;
-    /// assert!(two.try_lock_range(50..60, RangeLock::Shared)?.is_none());
-    /// assert!(two.try_lock_range(100..200, RangeLock::Exclusive)?.is_some());
+    /// assert!(two.try_lock_range(50..60, RangeLock::Shared).is_err());
+    /// assert!(two.try_lock_range(100..200, RangeLock::Exclusive).is_ok());
     /// drop(guard);
-    /// assert!(two.try_lock_range(50..60, RangeLock::Shared)?.is_some());
+    /// assert!(two.try_lock_range(50..60, RangeLock::Shared).is_ok());
     /// # Ok::<(), fullbore_io::Error>(())
     /// ```
     ///
@@ -98,15 +99,22 @@ impl File {
         Ok(RangeGuard { file: self.clone(), range })
     }
 
-    /// As [`lock_range`](Self::lock_range), but without waiting: returns `None` if a conflicting lock is
-    /// held.
-    pub fn try_lock_range(&self, range: Range<u64>, lock: RangeLock) -> Result<Option<RangeGuard>> {
+    /// As [`lock_range`](Self::lock_range), but without waiting.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Locked`] if a conflicting lock is held.
+    pub fn try_lock_range(&self, range: Range<u64>, lock: RangeLock) -> Result<RangeGuard> {
         self.check_range(&range)?;
         match sys::lock_range(self.as_handle(), &range, request(lock), false) {
-            Ok(()) => Ok(Some(RangeGuard { file: self.clone(), range })),
-            Err(Code::WOULD_BLOCK | Code::LOCKED) => Ok(None),
+            Ok(()) => Ok(RangeGuard { file: self.clone(), range }),
+            Err(Code::WOULD_BLOCK | Code::LOCKED) => Err(self.locked_elsewhere().at(range.start)),
             Err(error) => Err(self.refused(&range, error)),
         }
+    }
+
+    pub(super) fn locked_elsewhere(&self) -> Error {
+        Error::new(ErrorKind::Locked, "lock", self.path(), "a conflicting lock is held elsewhere")
+            .advise("try again when it is released there")
     }
 
     fn check_range(&self, range: &Range<u64>) -> Result<()> {

@@ -54,12 +54,15 @@ pub(super) fn read_shifted(
 ) -> io::Result<usize> {
     let mut done = 0;
     for piece in data.chunks_mut(PIECE) {
-        match read_piece(file, piece, offset + done as u64, flags) {
-            Ok(count) => done += count,
+        let len = piece.len();
+        let count = match read_piece(file, piece, offset + done as u64, flags) {
+            Ok(count) => count,
             Err(error) if done == 0 => return Err(error.into()),
             Err(_) => break,
-        }
-        if !done.is_multiple_of(PIECE) {
+        };
+        done += count;
+        // The next piece has another place in `data` than the bytes that follow, if the file has grown since.
+        if count < len {
             break;
         }
     }

@@ -326,10 +326,11 @@ impl OpenOptions {
         if writes && self.effective_access() == Access::Read {
             return invalid("the mode needs write access, and the access is Read");
         }
-        if self.temporary && (self.mode != Mode::Open || self.delete || self.access.is_some()) {
+        if self.temporary && (self.mode != Mode::Open || self.delete || self.access.is_some() || !self.follow)
+        {
             return invalid(
-                "a temporary file is new, readable, writable and removed on close: mode, access and \
-                 delete_on_close do not apply",
+                "a temporary file is new, readable, writable and removed on close: mode, access, \
+                 delete_on_close and follow_symlinks do not apply",
             );
         }
         if self.room > 0 && !self.temporary && !matches!(self.mode, Mode::CreateOrTruncate | Mode::CreateNew)

@@ -65,8 +65,8 @@ fn open(directory: impl AsHandle, name: &OsStr) -> sys::Result<Handle> {
     }
 }
 
-/// Empties and removes a directory with at most two open descriptors: the way up is `..`, if that is the directory that the way
-/// down came through.
+/// Empties and removes a directory with at most two open descriptors: goes up through `..`, after checking that it is the
+/// directory that it came from.
 fn emptied(top: &Handle, name: &OsStr) -> sys::Result<()> {
     let mut way: Vec<(OsString, (u64, u64))> = Vec::new();
     let mut inner = open(top, name)?;

@@ -11,7 +11,13 @@ fn exclusive_excludes_all_and_shared_admits_shared_where_ranges_overlap() {
         let path = directory.join("file");
         let one = File::create_new(&path).unwrap();
         let two = File::open_write(&path).unwrap();
-        let can = |range: std::ops::Range<u64>, lock| two.try_lock_range(range, lock).unwrap().is_some();
+        let can = |range: std::ops::Range<u64>, lock| match two.try_lock_range(range, lock) {
+            Ok(_) => true,
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::Locked, "{error}");
+                false
+            }
+        };
         {
             let _shared = one.lock_range(100..200, RangeLock::Shared).unwrap();
             for (start, end, meets) in [(0, 100, false), (0, 101, true), (199, 200, true), (200, 300, false)]
@@ -20,8 +26,8 @@ fn exclusive_excludes_all_and_shared_admits_shared_where_ranges_overlap() {
                 assert_eq!(can(start..end, RangeLock::Exclusive), !meets, "{start}..{end}");
             }
             // A second lock of the same owner replaces the first, but on Windows it conflicts with it.
-            let exclusive = one.try_lock_range(150..160, RangeLock::Exclusive).unwrap();
-            assert_eq!(exclusive.is_some(), cfg!(unix));
+            let exclusive = one.try_lock_range(150..160, RangeLock::Exclusive);
+            assert_eq!(exclusive.is_ok(), cfg!(unix));
             assert_eq!(can(155..156, RangeLock::Shared), cfg!(windows));
             assert!(can(140..150, RangeLock::Shared));
         }
@@ -52,8 +58,8 @@ fn invalid_ranges_and_missing_access_are_errors() {
 fn another_process_is_excluded_and_closing_another_handle_keeps_the_lock() {
     const CHILD: &str = "FULLBORE_TEST_RANGE_FILE";
     if let Some(path) = std::env::var_os(CHILD) {
-        let taken = File::open_write(path).unwrap().try_lock_range(0..10, RangeLock::Exclusive).unwrap();
-        std::process::exit(if taken.is_some() { 10 } else { 11 });
+        let taken = File::open_write(path).unwrap().try_lock_range(0..10, RangeLock::Exclusive);
+        std::process::exit(if taken.is_ok() { 10 } else { 11 });
     }
     everywhere(|directory| {
         let path = directory.join("file");

@@ -179,15 +179,8 @@ pub(super) fn swapped(pair: [u8; 2]) -> [u8; 2] {
     u16::from_ne_bytes(pair).swap_bytes().to_ne_bytes()
 }
 
-pub(super) fn none(_: &str, kernel: Kernel) -> Built {
-    #[inline(always)]
-    fn same(byte: [u8; 1]) -> [u8; 1] {
-        byte
-    }
-    match kernel {
-        Kernel::Simd => Ok(Box::new(Copied)),
-        Kernel::Scalar => built("none", kernel, same),
-    }
+pub(super) fn none(_: &str, _: Kernel) -> Built {
+    Ok(Box::new(Copied))
 }
 
 /// The platform's memory copy, which is better tuned to the processor than a loop.

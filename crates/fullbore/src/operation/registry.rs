@@ -30,17 +30,17 @@ const OPERATIONS: &[Operation] = &[
     },
     Operation {
         usage: "upper",
-        summary: "make a-z upper case; every other byte stays",
+        summary: "make a-z upper case; all other bytes are unchanged",
         build: |_, kernel| built("upper", kernel, maps::to_upper),
     },
     Operation {
         usage: "lower",
-        summary: "make A-Z lower case; every other byte stays",
+        summary: "make A-Z lower case; all other bytes are unchanged",
         build: |_, kernel| built("lower", kernel, maps::to_lower),
     },
     Operation {
         usage: "swab",
-        summary: "swap the two bytes of each pair; an odd last byte stays",
+        summary: "swap the two bytes of each pair; an odd last byte is unchanged",
         build: |_, kernel| built("swab", kernel, maps::swapped),
     },
     Operation { usage: "none", summary: "copy every byte unchanged, through memory", build: maps::none },

@@ -14,7 +14,7 @@ pub enum Split {
     Any,
     /// Cut only at multiples of this number of bytes: a cut inside a pair would leave both bytes in place that `swab` swaps.
     Aligned(NonZeroUsize),
-    /// Cut only after this byte, which ends a record. A record must fit in memory. For folds.
+    /// Cut only after this byte, which ends a record. A record may take a quarter of the memory. For folds.
     Delimiter(u8),
     /// Cut anywhere, but adjacent parts share so many bytes: each longer run is inside exactly one part. For folds.
     Overlap(usize),

@@ -5,6 +5,7 @@ use super::checked::CheckedInput;
 use super::order::{Order, Scope};
 use super::progress::{Progress, Stats};
 use super::run::Run;
+use super::search::{LONGEST, record_too_long};
 use super::transfer_loop::{Sink, Transfer, Work};
 use crate::operation::{Fold, Split};
 use crate::strategy::RunStrategy;
@@ -17,7 +18,8 @@ use fullbore_io::lock::Mutex;
 ///
 /// # Errors
 /// The system's, with path and offset; [`ErrorKind::Changed`](crate::error::ErrorKind::Changed) if the input was truncated or
-/// modified meanwhile; [`ErrorKind::Cancelled`](crate::error::ErrorKind::Cancelled) if it was cancelled.
+/// modified meanwhile; [`ErrorKind::Cancelled`](crate::error::ErrorKind::Cancelled) if it was cancelled;
+/// [`ErrorKind::Memory`](crate::error::ErrorKind::Memory) for a record longer than a quarter of the strategy's budget.
 pub fn fold<'c, F: Fold>(
     operation: &F,
     input: &File,
@@ -25,22 +27,24 @@ pub fn fold<'c, F: Fold>(
     progress: &Progress,
 ) -> Result<(Stats, F::State)> {
     let choice = choice.into();
+    let held = |_: &_| 0;
     match operation.split() {
         // The stripes of a file are whole requests, and those are whole units.
         split @ (Split::Any | Split::Aligned(_)) => {
-            anywhere(operation, split, input, choice, usize::MAX, progress)
+            anywhere(operation, split, held, input, choice, usize::MAX, progress)
         }
         Split::Delimiter(delimiter) => {
-            let records = Records { fold: operation, delimiter };
-            let (stats, state) = anywhere(&records, Split::Any, input, choice, usize::MAX, progress)?;
+            let (records, held) = (Records { fold: operation, delimiter }, CarryOver::longest);
+            let (stats, state) = anywhere(&records, Split::Any, held, input, choice, usize::MAX, progress)?;
             Ok((stats, records.finish(state)))
         }
         Split::Overlap(shared) => {
-            let overlapping = Overlapping { fold: operation, shared };
-            let (stats, state) = anywhere(&overlapping, Split::Any, input, choice, usize::MAX, progress)?;
+            let (overlapping, held) = (Overlapping { fold: operation, shared }, |_: &_| 0);
+            let (stats, state) =
+                anywhere(&overlapping, Split::Any, held, input, choice, usize::MAX, progress)?;
             Ok((stats, overlapping.finish(state)))
         }
-        Split::Sequential => anywhere(operation, Split::Any, input, choice, 1, progress),
+        Split::Sequential => anywhere(operation, Split::Any, held, input, choice, 1, progress),
     }
 }
 
@@ -68,9 +72,11 @@ fn add<F: Fold>(fold: &F, done: &Runs<F::State>, mut run: Piece<F::State>) {
     }
 }
 
+/// `held`: the bytes of the longest record that a state holds.
 fn anywhere<F: Fold>(
     operation: &F,
     split: Split,
+    held: fn(&F::State) -> usize,
     input: &File,
     choice: RunStrategy<'_>,
     most: usize,
@@ -89,16 +95,22 @@ fn anywhere<F: Fold>(
     let scope = Scope::whole(checked.len.unwrap_or(0));
     let run = Run { most, any_order: most > 1, ..Run::new(transfer, &scope, choice) };
     let begin = |offset: u64| Piece { start: offset, end: offset, state: operation.identity() };
+    let budget = choice.first.budget;
+    let check = |held: usize| match held as u64 > budget / LONGEST {
+        true => Err(record_too_long("fold", input.path(), held as u64, budget)),
+        false => Ok(()),
+    };
     let (stats, pieces) = run.visit(&|| None, &|piece: &mut Option<Piece<F::State>>, offset, bytes| {
         if piece.as_ref().is_some_and(|piece| piece.end != offset)
             && let Some(whole) = piece.take()
         {
             add(operation, &done, whole);
+            check(done.lock().iter().map(|piece| held(&piece.state)).max().unwrap_or(0))?;
         }
         let piece = piece.get_or_insert_with(|| begin(offset));
         operation.block(&mut piece.state, offset, bytes);
         piece.end += bytes.len() as u64;
-        Ok(())
+        check(held(&piece.state))
     })?;
     checked.was_whole(&stats)?;
     checked.is_unchanged()?;
@@ -148,6 +160,13 @@ pub(super) struct CarryOver<S> {
     /// State of the records after the head; `None`: the part has no delimiter and is all head.
     records: Option<S>,
     tail: Carried,
+}
+
+impl<S> CarryOver<S> {
+    /// Length of the longer of the two records, in bytes.
+    fn longest(&self) -> usize {
+        self.head.bytes.len().max(self.tail.bytes.len())
+    }
 }
 
 impl<F: Fold> Records<'_, F> {

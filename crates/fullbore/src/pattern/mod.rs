@@ -44,4 +44,4 @@ pub use progress::{Progress, Stats};
 #[doc(hidden)]
 pub use search::{search, search_bytes};
 #[doc(hidden)]
-pub use transform::{fill, fill_until, generate, transform, visit, visit_until};
+pub use transform::{fill, generate, transform, visit};

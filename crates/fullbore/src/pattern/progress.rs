@@ -61,7 +61,7 @@ impl Progress {
     }
 
     /// Fails after [`cancel`](Self::cancel).
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         match self.is_cancelled() {
             true => Err(Error::cancelled()),
             false => Ok(()),

@@ -38,8 +38,10 @@ pub fn search<'c, S: Search>(
         path: input.path(),
         budget: choice.first.budget,
     };
-    let stats = ordered.run(&checked, choice, progress)?;
-    let Some(stats) = stats else { return Ok(Stats::default()) };
+    let (stats, enough) = ordered.run(&checked, choice, progress)?;
+    if enough {
+        return Ok(stats);
+    }
     checked.was_whole(&stats)?;
     checked.is_unchanged()?;
     ordered.finish()?;
@@ -61,7 +63,15 @@ pub fn search_bytes<S: Search>(
 }
 
 /// A record may take this fraction of the memory: it is copied to be searched, and again to be printed.
-const LONGEST: u64 = 4;
+pub(super) const LONGEST: u64 = 4;
+
+/// The error of a record of which `held` bytes are in memory.
+pub(super) fn record_too_long(operation: &'static str, path: &Path, held: u64, budget: u64) -> Error {
+    let what = format!("a record is longer than {}, and must fit in memory", size::human(budget / LONGEST));
+    let more = (LONGEST * held).max(2 * budget).next_power_of_two() >> 20;
+    Error::new(ErrorKind::Memory, operation, path, what)
+        .advise(format!("grant more memory: {more} MiB suffice"))
+}
 
 /// The state that is used in file order.
 struct Ordered<'s, S, E> {
@@ -73,13 +83,13 @@ struct Ordered<'s, S, E> {
 }
 
 impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_, S, E> {
-    /// Searches the blocks; `None` if `emit` returned `Break` before the end.
+    /// Searches the blocks; true if `emit` returned `Break` before the end.
     fn run(
         &mut self,
         checked: &CheckedInput,
         choice: RunStrategy<'_>,
         progress: &Progress,
-    ) -> Result<Option<Stats>> {
+    ) -> Result<(Stats, bool)> {
         let operation = self.operation;
         let (delimiter, reach) = (operation.delimiter(), operation.reach());
         let reorder_buffer =
@@ -100,7 +110,7 @@ impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_
         let enough = reorder_buffer.had_enough();
         let (stats, _) = result?;
         reorder_buffer.finish()?;
-        Ok((!enough).then_some(stats))
+        Ok((stats, enough))
     }
 
     /// Emits the results of the boundary before a block, then those of the block.
@@ -116,12 +126,7 @@ impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_
         }
         if is_too_long(self.boundary.bytes.len()) {
             let held = self.boundary.bytes.len() as u64 + weight;
-            let longest = size::human(self.budget / LONGEST);
-            let what = format!("a record is longer than {longest}, and must fit in memory");
-            let more = (LONGEST * held).max(2 * self.budget).next_power_of_two() >> 20;
-            return Err(Error::new(ErrorKind::Memory, "search", self.path, what)
-                .at(self.boundary.offset)
-                .advise(format!("grant more memory: {more} MiB suffice")));
+            return Err(record_too_long("search", self.path, held, self.budget).at(self.boundary.offset));
         }
         let boundary = self.boundary.join(block.ends, block.end, |part| operation.search(part));
         for found in boundary.into_iter().chain(block.found) {

@@ -82,23 +82,26 @@ pub(super) type GrowingWork<'w> = dyn Fn(usize, &dyn Fn(usize)) + Sync + 'w;
 /// Calls `one` for each of the workers `0..workers`, as [`on_threads`] does, and for those that workers start while they
 /// run: `one` receives a function that starts the worker with an index, if the system can start a thread.
 pub(super) fn on_more_threads(workers: usize, one: &GrowingWork<'_>, lost: &(dyn Fn() + Sync)) {
-    fn run<'scope>(
-        scope: &'scope Scope<'scope, '_>,
-        workers: Range<usize>,
-        one: &'scope GrowingWork<'_>,
-        lost: &'scope (dyn Fn() + Sync),
-    ) {
+    fn run<'scope>(scope: &'scope Scope<'scope, '_>, workers: Range<usize>, one: &'scope GrowingWork<'_>) {
         let start = |worker: usize| {
             // Without another thread, there is one worker less.
-            let run = move || run(scope, worker..worker + 1, one, lost);
+            let run = move || run(scope, worker..worker + 1, one);
             let _ = std::thread::Builder::new().spawn_scoped(scope, run);
         };
         (workers.start + 1..workers.end).for_each(start);
-        let on_panic = OnPanic(lost);
         one(workers.start, &start);
-        std::mem::forget(on_panic);
     }
-    std::thread::scope(|scope| run(scope, 0..workers, one, lost));
+    let panic = Mutex::new(None);
+    let one = |worker: usize, start: &dyn Fn(usize)| {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| one(worker, start))) {
+            panic.lock().get_or_insert(payload);
+            lost();
+        }
+    };
+    std::thread::scope(|scope| run(scope, 0..workers, &one));
+    if let Some(payload) = panic.into_inner() {
+        resume_unwind(payload);
+    }
 }
 
 struct OnPanic<'l>(&'l dyn Fn());
@@ -212,6 +215,12 @@ mod tests {
                 true => on_pool(3, &waits, &release),
             }));
             assert!(result.is_err());
+        }
+        // The panic of any worker reaches the caller with its message.
+        for one in [0, 1] {
+            let work = |worker: usize, _: &dyn Fn(usize)| assert_ne!(worker, one, "on purpose");
+            let result = catch_unwind(AssertUnwindSafe(|| on_more_threads(2, &work, &|| {})));
+            assert!(result.unwrap_err().downcast_ref::<String>().unwrap().contains("on purpose"));
         }
     }
 

@@ -34,7 +34,7 @@ pub fn transform<'c>(
     // A new file is not the input.
     let exists = output.overwrites() || !output.seekable();
     let same = exists && output.file().stamp()?.identity == checked.before.identity;
-    let in_place = same && input.kind() == FileKind::Regular;
+    let in_place = same && matches!(input.kind(), FileKind::Regular | FileKind::BlockDevice);
     if in_place && !output.overwrites() {
         let what = "input and output are the same file";
         return Err(Error::new(ErrorKind::SameFile, "write", output.file().path(), what));
@@ -44,6 +44,12 @@ pub fn transform<'c>(
             "method {} copies inside the kernel, but {operation} changes the bytes",
             strategy.read.name
         );
+        let error = Error::new(ErrorKind::Unsupported, "transform", input.path(), what);
+        return Err(error.advise("name another method"));
+    }
+    if strategy.read.capabilities.copies_in_kernel && in_place {
+        let what =
+            format!("method {} copies to another file, and this one is changed in place", strategy.read.name);
         let error = Error::new(ErrorKind::Unsupported, "transform", input.path(), what);
         return Err(error.advise("name another method"));
     }
@@ -113,8 +119,12 @@ pub fn generate(
     durability: Durability,
     progress: &Progress,
 ) -> Result<Stats> {
+    if output.seekable() && i64::try_from(len).is_err() {
+        let what = "no file is longer than 2^63 - 1 bytes";
+        return Err(Error::new(ErrorKind::Invalid, "write", output.file().path(), what));
+    }
     let extension = extend(&output, len, strategy)?;
-    let stats = fill(generator, &Scope::whole(len), &output, strategy, progress)?;
+    let stats = fill(generator, &Scope::whole(len), &output, strategy, progress, &false.into())?;
     taken_by_device(&output, strategy)?;
     extension.keep();
     output.commit_len(len, durability)?;
@@ -128,13 +138,13 @@ pub fn generate(
 /// ```
 /// use fullbore::file::Output;
 /// use fullbore::operation::generate::Zeros;
-/// use fullbore::pattern::{Progress, Scope, fill_until};
+/// use fullbore::pattern::{Progress, Scope, fill};
 /// use fullbore::strategy::Strategy;
 /// # let directory = tempfile::tempdir()?;
 /// # let path = directory.path().join("file");
 /// std::fs::write(&path, "some bytes")?;
 /// let (scope, output) = (Scope { range: 0..4, ..Scope::whole(10) }, Output::in_place(&path)?);
-/// fill_until(&Zeros, &scope, &output, &Strategy::plain(), &Progress::default(), &false.into())?;
+/// fill(&Zeros, &scope, &output, &Strategy::plain(), &Progress::default(), &false.into())?;
 /// assert_eq!(std::fs::read(&path)?, b"\0\0\0\0 bytes");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -142,7 +152,7 @@ pub fn generate(
 /// # Errors
 /// The system's, with path and offset.
 #[doc(hidden)]
-pub fn fill_until(
+pub fn fill(
     generator: &dyn Generate,
     scope: &Scope,
     output: &Output,
@@ -156,21 +166,6 @@ pub fn fill_until(
     Run { enough, ..Run::new(transfer, scope, strategy.into()) }.finish()
 }
 
-/// As [`fill_until`], to the end.
-///
-/// # Errors
-/// As [`fill_until`].
-#[doc(hidden)]
-pub fn fill(
-    generator: &dyn Generate,
-    scope: &Scope,
-    output: &Output,
-    strategy: &Strategy,
-    progress: &Progress,
-) -> Result<Stats> {
-    fill_until(generator, scope, output, strategy, progress, &AtomicBool::new(false))
-}
-
 /// Visits the bytes of a file; ends early, soon after `enough` is set. Each worker has its own state, created by `identity`
 /// and updated by `block`, which receives the state, the offset in bytes, and the bytes there. The states are returned in
 /// worker order.
@@ -179,13 +174,13 @@ pub fn fill(
 /// use std::sync::atomic::{AtomicBool, Ordering};
 ///
 /// use fullbore::file::File;
-/// use fullbore::pattern::{Progress, Scope, visit_until};
+/// use fullbore::pattern::{Progress, Scope, visit};
 /// use fullbore::strategy::Strategy;
 /// let (file, enough) = (File::open("Cargo.toml")?, AtomicBool::new(false));
 /// let strategy = Strategy { request: 16, ..Strategy::plain() };
 /// let look = |(): &mut (), _offset, _bytes: &[u8]| enough.store(true, Ordering::Relaxed);
 /// let scope = Scope::whole(160);
-/// let (stats, _) = visit_until(&file, &scope, &strategy, &Progress::default(), &enough, || (), look)?;
+/// let (stats, _) = visit(&file, &scope, &strategy, &Progress::default(), &enough, || (), look)?;
 /// assert_eq!(stats.bytes, 16, "the first block was enough");
 /// # Ok::<(), fullbore::Error>(())
 /// ```
@@ -194,7 +189,7 @@ pub fn fill(
 /// The system's, with path and offset; [`ErrorKind::Invalid`] if the scope reaches beyond the end; [`ErrorKind::Changed`] if the
 /// input was truncated.
 #[doc(hidden)]
-pub fn visit_until<S: Send>(
+pub fn visit<S: Send>(
     input: &File,
     scope: &Scope,
     strategy: &Strategy,
@@ -215,20 +210,4 @@ pub fn visit_until<S: Send>(
         block(state, offset, bytes);
         Ok(())
     })
-}
-
-/// As [`visit_until`], to the end.
-///
-/// # Errors
-/// As [`visit_until`].
-#[doc(hidden)]
-pub fn visit<S: Send>(
-    input: &File,
-    scope: &Scope,
-    strategy: &Strategy,
-    progress: &Progress,
-    identity: impl Fn() -> S + Sync,
-    block: impl Fn(&mut S, u64, &[u8]) + Sync,
-) -> Result<(Stats, Vec<S>)> {
-    visit_until(input, scope, strategy, progress, &AtomicBool::new(false), identity, block)
 }

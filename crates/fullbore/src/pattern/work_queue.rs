@@ -71,7 +71,7 @@ impl<I: Iterator> WorkQueue<I> {
 mod tests {
     use super::*;
 
-    /// A start time that makes a batch quick, even if the thread waits long for a processor.
+    /// A start time with which a batch counts as quick, even if the thread waits long for a processor.
     fn not_slow() -> Instant {
         Instant::now() + Duration::from_secs(600)
     }

@@ -439,7 +439,7 @@ mod tests {
         assert_eq!(halves(&copy), (vec![("mmap", 2)], vec![(deep_method().name, 1)]));
         let no_ring = PlanInput { no_deep_reads: Some("forbidden".into()), ..mixed.clone() };
         assert_eq!(halves(&no_ring).1, [("direct", 2)]);
-        // A file that is cached but for a few parts is wanted in the page cache.
+        // Reads through the page cache complete an almost fully cached file.
         assert_eq!(halves(&PlanInput { cached: Some(0.95), ..mixed.clone() }).1, [("buffered", 2)]);
         for whole in [
             PlanInput { cached: Some(1.0), ..mixed.clone() },

@@ -99,7 +99,7 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
         add(&mut found.cached, buffered(512 << 10, if writes { 1 << 20 } else { 4 << 20 }), COPIED);
     }
     if !plan_input.is_cached() {
-        // A file that is cached but for a few parts is wanted there: direct reads would leave them out again.
+        // Reads through the page cache complete an almost fully cached file; direct reads would leave it incomplete.
         let direct = plan_input.cached.is_none_or(|share| share < COMPLETE);
         if let Some(deep) = plan_input.deep_reads(&base).filter(|_| direct) {
             add(&mut found.uncached, spread(deep.clone(), 1), device(DEEP));

@@ -27,7 +27,7 @@ pub struct Learned(Arc<Mutex<Notebook>>);
 #[derive(Debug, Default)]
 struct Notebook {
     path: Option<PathBuf>,
-    /// Read when a long run asks for them: most commands need none.
+    /// Read at the first long run; most commands need none.
     figures: Option<Vec<Figure>>,
     /// The trials of this process, not written yet.
     pending: Vec<(Circumstances, Vec<Tried>)>,

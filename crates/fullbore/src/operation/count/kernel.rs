@@ -179,7 +179,7 @@ impl<const UTF8: bool, const COLUMNS: bool> Sweep<UTF8, COLUMNS> {
         taken
     }
 
-    /// Counts the first `len` bytes of a block but a character cut at their end; returns the number counted.
+    /// Counts the first `len` bytes of a block, except a character that is cut at their end; returns the number of bytes counted.
     #[inline(always)]
     fn block<L: Lanes>(&mut self, lanes: L, bytes: &[u8; BLOCK], len: usize) -> usize {
         let block = lanes.load(bytes);

@@ -110,7 +110,7 @@ mod x86 {
 
     use crate::operation::count::lanes::{BLOCK, HIGH_HALVES, Lanes, Text};
 
-    /// The mask of a block from those of its halves. The compiler must not know that it comes from vectors: LLVM 22 replaces the
+    /// The mask of a block from those of its halves. Its origin in vectors is hidden from the compiler: LLVM 22 replaces the
     /// shifts of such a mask by moving the bytes of the vectors one after the other, which takes several times as long as the rest
     /// of the loop.
     #[inline(always)]

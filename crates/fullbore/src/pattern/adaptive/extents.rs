@@ -21,7 +21,7 @@ pub(in crate::pattern) struct LeaseExtents<'l> {
     whole: Option<(Moment, u64)>,
     /// The cost of the last lease, if it was measured before its end.
     last: Option<Spent>,
-    /// True if the rest is not wanted, and not measured.
+    /// True if the rest is not needed, and not measured.
     skipped: bool,
     /// True in the first lease of a cached part: its cost includes the first use of the buffers, so it does not count.
     first: bool,
@@ -74,7 +74,7 @@ impl<'l> LeaseExtents<'l> {
         if self.at > self.lease.range.start { None } else { self.leases.replace(&self.lease) }
     }
 
-    /// Takes the rest, which is not wanted: the result is known.
+    /// Takes the rest, which is not needed: the result is known.
     pub(in crate::pattern) fn discard(&mut self) {
         self.skipped = !self.ended;
         self.for_each(drop);

@@ -144,8 +144,8 @@ impl Region {
         }
     }
 
-    /// A lease, if the contender in turn has fewer than its number of workers, at most `limit`. `only`: the contender it
-    /// must be for.
+    /// A lease, if the contender in turn has fewer than its number of workers, at most `limit`; `only`
+    /// restricts it to one contender.
     pub(super) fn take(
         &mut self,
         region: usize,
@@ -165,7 +165,7 @@ impl Region {
             }
             let epoch = self.epoch;
             self.next_slice(settings);
-            // A worker that goes on keeps its engine: the first contender of a new trial has another.
+            // A worker that continues keeps its engine; the first contender of a new trial has another one.
             if only.is_some() && self.epoch != epoch {
                 return None;
             }

@@ -102,13 +102,13 @@ impl<'a> Flow<'a> {
 enum Until<'a> {
     /// Nothing is waited for.
     Now,
-    /// The run is cancelled, as the comparing thread sees within [`PATIENCE`].
+    /// The run is cancelled, as the comparing thread detects within [`PATIENCE`].
     Cancelled(&'a Progress),
-    /// The write end of this pipe is closed, as the second thread sees at once.
+    /// The write end of this pipe is closed, as the second thread detects at once.
     Closed(&'a Handle),
 }
 
-/// The right side as the comparing thread sees it: a block and the bytes of it already compared.
+/// The right side in the comparing thread: a block and the bytes of it already compared.
 struct Right<'a> {
     block: Option<Buf>,
     used: usize,

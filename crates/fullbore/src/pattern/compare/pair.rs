@@ -97,10 +97,15 @@ impl<'a> Pair<'a> {
         ends.then_some(if lens[0] < lens[1] { Which::Left } else { Which::Right })
     }
 
-    /// True if both are the same file from the same offset: then every byte equals itself.
+    /// True if both are the same file from the same offset: then every byte equals itself. A pipe cannot be read twice.
     fn one_and_the_same(&self) -> bool {
-        let [Some(left), Some(right)] = self.before else { return false };
-        left.identity == right.identity && self.left.base() == self.right.base()
+        let identity = |side: &Side<'_>| side.file.starting_stamp().ok().map(|stamp| stamp.identity);
+        let same = match self.before {
+            [Some(left), Some(right)] => left.identity == right.identity,
+            [None, None] => identity(&self.left).is_some_and(|one| Some(one) == identity(&self.right)),
+            _ => false,
+        };
+        same && self.left.base() == self.right.base()
     }
 
     fn files(&self) -> [ComparedFile<'a>; 2] {

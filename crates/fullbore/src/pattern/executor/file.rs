@@ -192,12 +192,12 @@ impl Executor<'_> {
     }
 
     /// Waits until no other file has all workers. `None` if one has them whose results come after those of the file at
-    /// `place`: it might wait for this file. `true` if it had to wait.
+    /// `place`, or are used by this call: it might wait for this file. `true` if it had to wait.
     fn alone(&self, place: u64) -> (Option<AllWorkers<'_>>, bool) {
         let mut waited = false;
         let mut big = self.big.lock();
         while let Some(other) = *big {
-            if other > place {
+            if other >= place {
                 return (None, waited);
             }
             waited = true;

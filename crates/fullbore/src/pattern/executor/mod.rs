@@ -10,7 +10,7 @@ use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use growth::Growth;
+use growth::{BUFFER, Growth};
 use trials::FileTrials;
 
 use super::progress::Progress;
@@ -166,12 +166,13 @@ impl<'a> Executor<'a> {
         work: impl Fn(T, &mut OrderedSender<'_, '_, R>, &mut Worker, &mut S, &Self) -> Result<()> + Sync,
         emit: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
     ) -> Result<()> {
-        // If there are few items, one worker per item.
+        // If there are few items, one worker per item; and no more than the memory has buffers for, unless both are specified.
         let known = items.size_hint().1;
-        let workers = match known {
-            Some(0 | 1) => 1,
-            _ => known.unwrap_or(usize::MAX).min(self.workers()),
+        let within = match self.spec.workers {
+            Some(_) if self.spec.budget.is_none() => usize::MAX,
+            _ => usize::try_from(self.budget() / 2 / BUFFER).unwrap_or(usize::MAX),
         };
+        let workers = known.unwrap_or(usize::MAX).min(self.workers()).min(within).max(1);
         self.many.store(known.is_none_or(|items| items > 1), Ordering::Relaxed);
         // Items that arrive over time are no measure of the device.
         let grows = self.spec.workers.is_none() && most > 1;
