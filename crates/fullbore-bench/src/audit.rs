@@ -32,7 +32,15 @@ pub(crate) fn own_cost(file: &File) -> Result<OwnCost> {
     let mut seconds = Vec::with_capacity(SAMPLES);
     for _ in 0..SAMPLES {
         let clock = Instant::now();
-        let (stats, _) = pattern::visit(file, &scope, &strategy, &Progress::default(), || (), |(), _, _| ())?;
+        let (stats, _) = pattern::visit(
+            file,
+            &scope,
+            &strategy,
+            &Progress::default(),
+            &false.into(),
+            || (),
+            |(), _, _| (),
+        )?;
         seconds.push(clock.elapsed().as_secs_f64() / stats.reads.requests.max(1) as f64);
     }
     let request = Bootstrap::default().median(&seconds).ok_or_else(|| {

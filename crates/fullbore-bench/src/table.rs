@@ -195,7 +195,7 @@ fn all_advice(sheet: &mut Sheet, document: &Document) {
 
 fn predictions(sheet: &mut Sheet, document: &Document) {
     let names = document.cell_names();
-    listed(sheet, "Where the model is wrong", &wrong_predictions(document), |sheet, one| {
+    listed(sheet, "Wrong predictions of the model", &wrong_predictions(document), |sheet, one| {
         let (measured, predicted) = (measured_rate(document, &one.cell), spanned(one.rate, units::rate));
         sheet.wrapped(
             0,

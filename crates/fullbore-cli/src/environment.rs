@@ -104,7 +104,7 @@ fn in_archive(archive: &Path, name: &str) -> std::io::Result<bool> {
     Ok(names.split(|&byte| byte == 0).any(|other| other == name.as_bytes()))
 }
 
-/// `--debug` of `wc` and `sum`: reports on standard error for each instruction set whether the processor supports it, nearly in coreutils' wording.
+/// Reports the supported vector instructions on standard error, in a form similar to coreutils' (`--debug` of `wc` and `sum`).
 pub(crate) fn report_vectors(sets: &[&str]) {
     for set in sets {
         let what = if detected(set) { "support detected" } else { "support not detected" };

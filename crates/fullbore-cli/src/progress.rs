@@ -17,7 +17,7 @@ use crate::exit::Exit;
 /// When to show progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum When {
-    /// On a terminal, if the run takes longer than a moment
+    /// On a terminal, if the run takes longer than 0.3 s
     Auto,
     /// Always, even in a pipe
     Always,

@@ -168,7 +168,7 @@ impl AccessWorkload {
             // A mapping cannot extend its file.
             output.file().set_len(range.end)?;
         }
-        let mut stats = pattern::fill_until(data, &scope, &output, &strategy, context.progress, enough)?;
+        let mut stats = pattern::fill(data, &scope, &output, &strategy, context.progress, enough)?;
         if self.spec.flush == Some(true) {
             let clock = Instant::now();
             output.file().sync_data()?;
@@ -197,7 +197,7 @@ pub(super) fn read_until(
             *sum = data.iter().step_by(CACHE_LINE).fold(*sum, |sum, &byte| sum.wrapping_add(u64::from(byte)));
         }
     };
-    let (stats, sums) = pattern::visit_until(file, scope, strategy, progress, enough, || 0u64, look)?;
+    let (stats, sums) = pattern::visit(file, scope, strategy, progress, enough, || 0u64, look)?;
     std::hint::black_box(sums);
     Ok(stats)
 }
@@ -260,7 +260,14 @@ impl Workload for AccessWorkload {
                     let scope = Scope::whole(self.range.end);
                     let output = Output::create(&test_files.fresh, Placement::Overwrite, None)?;
                     let data = self.io.data().ok_or_else(|| unopened(&test_files.fresh))?;
-                    pattern::fill(data, &scope, &output, &Strategy::plain(), context.progress)?;
+                    pattern::fill(
+                        data,
+                        &scope,
+                        &output,
+                        &Strategy::plain(),
+                        context.progress,
+                        &false.into(),
+                    )?;
                     file.sync_data()?;
                 }
                 FileState::Extended | FileState::Overwritten => {}

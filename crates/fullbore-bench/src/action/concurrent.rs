@@ -113,7 +113,7 @@ impl<'a> Transfers<'a> {
             None => super::access::read_until(&part.file, &scope, strategy, stop, progress)?,
             Some((data, _)) => {
                 let output = Output::create(part.file.path(), Placement::Overwrite, None)?;
-                pattern::fill_until(data, &scope, &output, strategy, progress, stop)?
+                pattern::fill(data, &scope, &output, strategy, progress, stop)?
             }
         };
         // The first part that finishes stops the others, before it flushes to the device.

@@ -189,7 +189,7 @@ fn repeat(
         let scope = Scope { range: 0..count * request, order: Order::Random { seed, count } };
         if writes {
             let output = Output::create(file.path(), Placement::Overwrite, None)?;
-            pattern::fill_until(&data, &scope, &output, strategy, context.progress, enough)?;
+            pattern::fill(&data, &scope, &output, strategy, context.progress, enough)?;
         } else {
             read_until(file, &scope, strategy, enough, context.progress)?;
         }

@@ -103,13 +103,13 @@ impl SustainedWorkload {
         let scope = Scope { range: 0..blocks * request, order };
         if let Some((data, output)) = self.io.data().zip(output) {
             let data = CountedData { data, count };
-            return pattern::fill_until(&data, &scope, output, &strategy, context.progress, enough);
+            return pattern::fill(&data, &scope, output, &strategy, context.progress, enough);
         }
         let look = |(): &mut (), _: u64, data: &[u8]| {
             count.fetch_add(data.len() as u64, Ordering::Relaxed);
         };
         let progress = context.progress;
-        pattern::visit_until(file, &scope, &strategy, progress, enough, || (), look).map(|(stats, _)| stats)
+        pattern::visit(file, &scope, &strategy, progress, enough, || (), look).map(|(stats, _)| stats)
     }
 
     /// Transfers continuously until `done` of the bytes of each slice so far; returns them.
@@ -191,7 +191,7 @@ impl SustainedWorkload {
             let idle_s = resting.elapsed().as_secs_f64();
             let room = left();
             let began = Instant::now();
-            // Once the second half is free of the burst, as long again.
+            // Once the second half is free of the burst, the stretch continues for the same time.
             let spent = AtomicUsize::new(0);
             let bytes = self.stretch(moved, context, |slices| {
                 if spent.load(Ordering::Relaxed) == 0 && is_spent(slices, sustained) {

@@ -46,7 +46,7 @@ pub(crate) enum Block {
         here: Vec<String>,
     },
     Table {
-        /// The table's name for readers who do not see it.
+        /// The table's accessible name.
         label: String,
         table: Table,
     },

@@ -46,7 +46,7 @@ pub(super) fn counted_warm(samples: &[Sample], regime: Option<Regime>) -> (Vec<u
 /// Largest pause between samples of a continuous series, in multiples of the earlier one's duration.
 const PAUSE: f64 = 1.0;
 
-/// True if samples follow each other with short pauses. Samples of interleaved cells are seconds apart and warm nothing up:
+/// True if samples follow each other with short pauses. Samples of interleaved cells are seconds apart and have no warm-up:
 /// to leave out the first of them would only trim their variation.
 fn are_continuous(samples: &[Sample], positions: &[usize]) -> bool {
     positions.windows(2).all(|pair| {
@@ -71,7 +71,7 @@ pub(super) fn regime_of(samples: &[Sample], requested: Regime) -> Option<Regime>
 mod tests {
     use crate::document::{Cell, Labels, Sample, SummaryOptions};
 
-    /// The rule that ends a cell judges the samples without a summary.
+    /// The stopping rule is applied to samples without a summary.
     #[test]
     fn only_continuous_samples_warm_up_and_the_stop_rule_counts_the_same() {
         let cell = |distance: f64| {

@@ -61,7 +61,7 @@ pub struct Labels {
     pub variant: Option<String>,
 }
 
-/// Reads a strategy in which documents of earlier builds say `preallocate` for `fallocate`.
+/// Reads a strategy; earlier builds wrote `preallocate` for `fallocate`.
 fn with_current_allocation<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let label = Option::<String>::deserialize(deserializer)?;
     Ok(label.map(|label| label.replace("preallocate", "fallocate")))

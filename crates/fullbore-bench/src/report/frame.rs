@@ -228,5 +228,5 @@ pub(super) fn predictions(document: &Document) -> Option<Section> {
             .table();
         blocks.push(Block::Table { label: "Wrong predictions".into(), table });
     }
-    Some(Section::new("model", "Where the model is wrong", blocks))
+    Some(Section::new("model", "Wrong predictions of the model", blocks))
 }

@@ -285,7 +285,7 @@ impl Cells {
         let mut order: Vec<usize> =
             (0..self.active.len()).filter(|&index| !self.active[index].failed).collect();
         order.sort_by_key(|&index| decisions.rank(index));
-        // Shares of the time that are not spent: cells measured in rounds keep theirs.
+        // Shares of the time that are not spent: the remaining cells divide it, and those measured in rounds keep theirs.
         let mut remaining: usize = order.iter().map(|&index| self.active[index].workload.shares()).sum();
         for index in order {
             let one = &mut self.active[index];
@@ -404,7 +404,7 @@ impl ActiveCell {
         self.cell.counted_in(self.regime).map(Sample::rate).collect()
     }
 
-    /// Makes the regime of its samples of a direction unknown.
+    /// Sets the regime of its samples in one direction to unknown.
     pub(super) fn withdraw(&mut self, operation: &str) {
         withdraw(self.cell.samples.iter_mut().chain(&mut self.pilot), operation);
     }

@@ -55,7 +55,7 @@ impl FileCreator<'_> {
             let range = done..(done + STEP).min(len);
             done = range.end;
             let scope = Scope { range, order: pattern::Order::Sequential };
-            pattern::fill(content, &scope, &output, &planned.strategy, self.progress)?;
+            pattern::fill(content, &scope, &output, &planned.strategy, self.progress, &false.into())?;
             file.sync_data()?;
         }
         output.commit_len(done, Durability::Data)?;

@@ -272,7 +272,7 @@ impl TestFiles {
             Planner::new(&StrategySpec::default()).plan(Purpose::Generate, None, Some(len), Some(&output))?;
         let scope = Scope { range: 0..len, order: pattern::Order::Sequential };
         let start = Instant::now();
-        pattern::fill(&Random::new(seed), &scope, &output, &planned.strategy, progress)?;
+        pattern::fill(&Random::new(seed), &scope, &output, &planned.strategy, progress, &false.into())?;
         output.commit_len(len, Durability::Data)?;
         let pace = len as f64 / start.elapsed().as_secs_f64();
         let (file, written) = (File::open(path)?, File::open_write(path)?);
@@ -413,7 +413,7 @@ impl TestFiles {
         Self::read(file, range, pattern::Order::Sequential)
     }
 
-    /// Makes a range of a file warm without its surroundings: reads it in an order for which the system does not read
+    /// Makes only a range of a file warm: reads it in an order for which the system does not read
     /// ahead.
     pub(crate) fn load_exactly_into_cache(file: &File, range: &Range<u64>) -> Result<()> {
         Self::read(file, range, pattern::Order::Random { seed: 0, count: u64::MAX })
@@ -421,11 +421,20 @@ impl TestFiles {
 
     fn read(file: &File, range: &Range<u64>, order: pattern::Order) -> Result<()> {
         let scope = Scope { range: range.clone(), order };
-        pattern::visit(file, &scope, &Strategy::plain(), &Progress::default(), || (), |(), _, _| ()).map(drop)
+        pattern::visit(
+            file,
+            &scope,
+            &Strategy::plain(),
+            &Progress::default(),
+            &false.into(),
+            || (),
+            |(), _, _| (),
+        )
+        .map(drop)
     }
 
     /// Makes a file cold: evicts its pages, which needs no root privileges once they are clean. For an administrator of Windows,
-    /// also those of other files that no program uses, since some survive the other way there.
+    /// also those of other files that no program uses, because dropping by reopening leaves some pages there.
     pub(crate) fn evict_from_cache(file: &File) -> Result<()> {
         let len = file.stamp()?.len;
         file.sync_data()?;
@@ -437,7 +446,7 @@ impl TestFiles {
                 _ => break,
             }
         }
-        // Without the privilege the sample is what it is: unproved.
+        // Without the privilege the sample stays unproved.
         let _ = sys::purge_unused_pages();
         Ok(())
     }

@@ -103,7 +103,7 @@ struct ReadCoverage {
 }
 
 impl ReadCoverage {
-    /// Checks that the bytes that were read are those of `data`, and forgets them.
+    /// Checks that the bytes that were read are those of `data`, and discards them.
     fn check(&mut self, data: &[u8], what: &str) {
         let right = |((&read, &there), &times): ((&u8, &u8), &u8)| times == 0 || read == there;
         assert!(self.data.iter().zip(data).zip(&self.times).all(right), "{what}: other data");

@@ -159,11 +159,20 @@ impl LatencyWorkload {
             let stats = match self.io.data() {
                 Some(data) => {
                     let output = Output::create(self.file(test_files).path(), Placement::Overwrite, None)?;
-                    pattern::fill(data, &scope, &output, &strategy, context.progress)?
+                    pattern::fill(data, &scope, &output, &strategy, context.progress, &false.into())?
                 }
                 None => {
                     let file = self.file(test_files);
-                    pattern::visit(file, &scope, &strategy, context.progress, || (), |(), _, _| ())?.0
+                    pattern::visit(
+                        file,
+                        &scope,
+                        &strategy,
+                        context.progress,
+                        &false.into(),
+                        || (),
+                        |(), _, _| (),
+                    )?
+                    .0
                 }
             };
             let seconds = stats.seconds.max(1e-9);

@@ -361,7 +361,8 @@ mod tests {
         let strategy = strategy.apply(fullbore::strategy::Strategy::plain());
         let scope = fullbore::pattern::Scope::whole(1 << 20);
         let progress = fullbore::pattern::Progress::default();
-        fullbore::pattern::visit(&file, &scope, &strategy, &progress, || (), |(), _, _| ()).unwrap();
+        fullbore::pattern::visit(&file, &scope, &strategy, &progress, &false.into(), || (), |(), _, _| ())
+            .unwrap();
         let events = trace.end().unwrap();
         let sectors = |what| {
             events

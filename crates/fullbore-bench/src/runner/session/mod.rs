@@ -167,7 +167,7 @@ impl<'a, 'b> Session<'a, 'b> {
         Ok(fits)
     }
 
-    /// Makes the regime of samples unknown whose limit a later one refuted.
+    /// Sets the regime of samples to unknown if a later sample refuted their limit.
     fn withdraw_limits(&mut self, cells: &mut Cells) {
         for limit in self.limits.take_withdrawn() {
             self.builder.withdraw(&limit);
