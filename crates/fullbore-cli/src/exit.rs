@@ -165,3 +165,15 @@ impl Write for StandardOutput {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_number_of_the_system_is_removed() {
+        assert_eq!(without_code("a: no (os error 2): b"), "a: no: b");
+        assert_eq!(without_code("a (os error 5): no (os error 2)"), "a (os error 5): no");
+        assert_eq!(without_code("a (os error x)"), "a (os error x)");
+    }
+}

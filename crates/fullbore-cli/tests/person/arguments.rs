@@ -45,6 +45,7 @@ fn wrong_arguments_are_named_and_nothing_is_written() {
     dir.run("transform upper --in-place -").fails(2, &["standard input"]);
     dir.run("transfrom").fails(2, &["transfrom", "transform"]);
     dir.run("gen many -").fails(2, &["many"]);
+    dir.run("gen 15E out").fails(2, &["out", "2^63"]);
     dir.run("gen -5 -").fails(2, &["-5"]);
     dir.run("gen 1M - --workers 257").fails(2, &["--workers", "1..=256"]);
     dir.run("gen 1M - --content music").fails(2, &["music", "random"]);

@@ -58,5 +58,8 @@ fn unmeasured_sizes_are_predicted_from_measured_ones() {
     dir.run("predict read cache=warm").fails(2, &["request=SIZE"]);
     dir.run("predict read request=64K speed=9").fails(2, &["speed", "method, request"]);
     dir.run("predict read request=64K --device iops=none").fails(2, &["iops=NUMBER"]);
+    dir.run("predict read request=64K cache=warm --device iops=9").fails(2, &["cache=warm", "device"]);
+    dir.run("predict read request=64K --device iops=9").fails(2, &["no cells"]);
+    dir.run("predict read request=64K method=buffered depth=8").fails(2, &["depth=8", "buffered is 1"]);
     dir.run("predict read request=64K --results missing.json").fails(2, &["missing.json"]);
 }

@@ -181,6 +181,14 @@ fn flags_of_b3sum_and_cksum() {
 
 /// A list on standard input that names standard input would take its own lines as data.
 #[test]
+fn an_empty_name_is_a_missing_file_beside_others() {
+    let dir = TestDir::new();
+    dir.file("in", "abc");
+    let ended = run(dir.command("sum").args(["", "in"])).fails(1, &[&not_found()]);
+    assert!(ended.stdout.ends_with(b"  in\n"), "{ended}");
+}
+
+#[test]
 fn a_list_on_standard_input_does_not_read_itself() {
     let dir = TestDir::new();
     dir.file("good", "hi\n");
