@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::File;
+use fullbore::operation::Generate;
 use fullbore::{Result, size};
 use serde::Deserialize;
 
@@ -203,25 +204,18 @@ impl DevicesWorkload {
     fn striped(&self, range: Range<u64>, context: &RunContext<'_>) -> Result<RunResult> {
         let files: Vec<File> = self.parts.iter().map(|part| part.file.clone()).collect();
         let (layout, strategy) = (self.layout(), self.io.strategy());
-        let (stats, io_stats) = match self.transfers(context).written {
-            Some((data, flush)) => {
-                let mut stats =
-                    striped::write(&files, layout, range.clone(), &strategy, context.progress, data)?;
-                if flush {
-                    let clock = Instant::now();
-                    files.iter().try_for_each(|file| file.sync_data().map(drop))?;
-                    stats.seconds += clock.elapsed().as_secs_f64();
-                }
-                (stats, stats.writes)
-            }
-            None => {
-                let look = |_: u64, data: &[u8]| {
-                    std::hint::black_box(data);
-                };
-                let stats = striped::read(&files, layout, range.clone(), &strategy, context.progress, look)?;
-                (stats, stats.reads)
-            }
+        let written = self.transfers(context).written;
+        let look = |_: u64, data: &[u8]| {
+            std::hint::black_box(data);
         };
+        let data = written.map(|(data, _)| data as &dyn Generate);
+        let mut stats = striped::transfer(&files, layout, range, &strategy, context.progress, data, look)?;
+        if written.is_some_and(|(_, flush)| flush) {
+            let clock = Instant::now();
+            files.iter().try_for_each(|file| file.sync_data().map(drop))?;
+            stats.seconds += clock.elapsed().as_secs_f64();
+        }
+        let io_stats = if written.is_some() { stats.writes } else { stats.reads };
         let depth = Some(io_stats.depth());
         Ok(RunResult::timed(stats.bytes, stats.seconds, io_stats.requests, depth))
     }

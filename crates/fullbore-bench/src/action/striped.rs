@@ -70,43 +70,31 @@ impl Layout {
     }
 }
 
-/// Reads a range of the logical file; `look` receives its pieces in order, each with its offset in bytes.
-pub(super) fn read(
+/// Writes `data` to a range of the logical file, or reads the range: `look` receives its pieces in order, each with its offset
+/// in bytes.
+pub(super) fn transfer(
     files: &[File],
     layout: Layout,
     range: Range<u64>,
     strategy: &Strategy,
     progress: &Progress,
+    data: Option<&dyn Generate>,
     mut look: impl FnMut(u64, &[u8]),
 ) -> Result<Stats> {
-    let mut stripes = Stripes::open(files, layout, strategy, false)?;
-    let ask = |queue: &mut IoQueue, token, piece: Piece, buf| queue.read(token, piece.offset, piece.len, buf);
-    let io_stats = stripes.run(range.clone(), progress, ask, |piece, data| look(piece.logical, data))?;
-    let (bytes, seconds) = (range.end - range.start, stripes.seconds);
-    let mut stats = Stats::default();
-    (stats.bytes, stats.seconds, stats.reads) = (bytes, seconds, io_stats);
-    Ok(stats)
-}
-
-pub(super) fn write(
-    files: &[File],
-    layout: Layout,
-    range: Range<u64>,
-    strategy: &Strategy,
-    progress: &Progress,
-    data: &dyn Generate,
-) -> Result<Stats> {
-    let mut stripes = Stripes::open(files, layout, strategy, true)?;
-    data.prime(&mut stripes.pool);
+    let mut stripes = Stripes::open(files, layout, strategy, data.is_some())?;
+    if let Some(data) = data {
+        data.prime(&mut stripes.pool);
+    }
     let ask = |queue: &mut IoQueue, token, piece: Piece, mut buf: Buf| {
+        let Some(data) = data else { return queue.read(token, piece.offset, piece.len, buf) };
         buf.place(piece.offset, piece.len);
         data.renew(piece.logical, buf.data_mut());
         queue.write(token, piece.offset, buf)
     };
-    let io_stats = stripes.run(range.clone(), progress, ask, |_, _| ())?;
-    let (bytes, seconds) = (range.end - range.start, stripes.seconds);
+    let io_stats = stripes.run(range.clone(), progress, ask, |piece, data| look(piece.logical, data))?;
     let mut stats = Stats::default();
-    (stats.bytes, stats.seconds, stats.writes) = (bytes, seconds, io_stats);
+    (stats.bytes, stats.seconds) = (range.end - range.start, stripes.seconds);
+    *if data.is_some() { &mut stats.writes } else { &mut stats.reads } = io_stats;
     Ok(stats)
 }
 
@@ -278,7 +266,7 @@ mod tests {
             let layout = Layout { files: count, chunk };
             let range = 4096 * start..4096 * (start + blocks);
             let (data, progress) = (Random::new(start), Progress::default());
-            let written = match write(&files, layout, range.clone(), &strategy, &progress, &data) {
+            let written = match transfer(&files, layout, range.clone(), &strategy, &progress, Some(&data), |_, _| ()) {
                 Ok(written) => written,
                 // This machine may lack io_uring, this file system direct I/O.
                 Err(error) => {
@@ -295,7 +283,7 @@ mod tests {
                 assert_eq!(offset, range.start + seen.len() as u64);
                 seen.extend_from_slice(data);
             };
-            let stats = read(&files, layout, range.clone(), &strategy, &progress, look).unwrap();
+            let stats = transfer(&files, layout, range.clone(), &strategy, &progress, None, look).unwrap();
             prop_assert!(seen == expected);
             let requests = (range.end - range.start).div_ceil(request as u64);
             prop_assert_eq!((stats.bytes, stats.reads.requests), (seen.len() as u64, requests));
@@ -319,7 +307,8 @@ mod tests {
         let files = files(directory.path(), 2);
         let strategy = Strategy { read: method("mmap").unwrap(), ..Strategy::plain() };
         let layout = Layout { files: 2, chunk: 4096 };
-        let error = read(&files, layout, 0..4096, &strategy, &Progress::default(), |_, _| ()).unwrap_err();
+        let error =
+            transfer(&files, layout, 0..4096, &strategy, &Progress::default(), None, |_, _| ()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported);
     }
 
@@ -330,7 +319,8 @@ mod tests {
         let progress = Progress::default();
         progress.cancel();
         let layout = Layout { files: 2, chunk: 4096 };
-        let error = read(&files, layout, 0..65_536, &Strategy::plain(), &progress, |_, _| ()).unwrap_err();
+        let error =
+            transfer(&files, layout, 0..65_536, &Strategy::plain(), &progress, None, |_, _| ()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Cancelled);
     }
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use compio::BufResult;
+use compio::buf::{IoBuf, Slice};
 use compio::io::AsyncReadAt;
 use fullbore::asynchronous::{AsyncFile, Driver};
 use fullbore::buf::{Buf, Pool};
@@ -59,7 +60,7 @@ pub(crate) fn cases() -> Vec<Case> {
                     .open(files.source(LARGE)),
             )?;
             exactly(rustix::fs::fcntl_getfl(&file)?.contains(OFlags::DIRECT), true)?;
-            let mut buffers: Vec<Aligned> = (0..DEPTH).map(|_| Aligned::new()).collect();
+            let mut buffers: Vec<_> = (0..DEPTH).map(|_| page()).collect();
             let mut at = anywhere(SIZE, 4);
             Ok(Box::new(move |count, _| {
                 let read = |buffer| file.read_at(buffer, at());
@@ -112,36 +113,15 @@ fn aligned() -> Attempt<Vec<Buf>> {
     Ok(buffers)
 }
 
-/// A page for compio, which requires its own buffer trait.
+/// A page for the ring alone.
 #[repr(C, align(4096))]
 struct Page([u8; SIZE]);
 
-struct Aligned(Box<Page>);
-
-impl Aligned {
-    fn new() -> Self {
-        Self(Box::new(Page([0; SIZE])))
-    }
-}
-
-impl compio::buf::IoBuf for Aligned {
-    fn as_init(&self) -> &[u8] {
-        &self.0.0
-    }
-}
-
-impl compio::buf::SetLen for Aligned {
-    // All of it is always initialised.
-    unsafe fn set_len(&mut self, _: usize) {}
-}
-
-impl compio::buf::IoBufMut for Aligned {
-    fn as_uninit(&mut self) -> &mut [std::mem::MaybeUninit<u8>] {
-        let bytes = &mut self.0.0;
-        // SAFETY: initialised bytes may be treated as uninitialised as long as nobody de-initialises them; compio passes
-        // them to the system, which writes bytes.
-        unsafe { &mut *(std::ptr::from_mut(bytes) as *mut [std::mem::MaybeUninit<u8>; SIZE]) }
-    }
+/// Returns the page-aligned part of a vector.
+fn page() -> Slice<Vec<u8>> {
+    let bytes = vec![0; 2 * SIZE];
+    let start = bytes.as_ptr().align_offset(SIZE);
+    bytes.slice(start..start + SIZE)
 }
 
 fn raw(ring: IoUring, files: &BenchFiles, at: impl FnMut() -> u64 + 'static) -> Attempt<Contender> {

@@ -14,6 +14,7 @@ use fullbore::file::File;
 use fullbore::stream::FileStream;
 use fullbore::sys;
 
+use super::in_flight::PassIo;
 use super::open::{Completion, Interface, OpenConfig, Pass, Payload, buffer, handle, standard};
 
 /// Default buffer of std's readers and writers, in bytes.
@@ -318,47 +319,30 @@ fn open_vectored(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn Interfa
 
 impl Interface for VectoredFile {
     fn pass(&mut self, pass: &Pass) -> Result<()> {
-        for (offset, len) in pass.records() {
-            // The last record may be shorter.
-            for (index, buffer) in self.buffers.iter_mut().enumerate() {
-                buffer.place(0, len.saturating_sub(index * self.each).min(self.each));
+        let job = PassIo { pass, bytes: &self.bytes, each: self.each };
+        let count = self.buffers.len();
+        for record in pass.records() {
+            job.prepare(&mut self.buffers, record);
+            if self.bytes.writes() {
+                let mut slices = [IoSlice::new(&[]); MOST_VECTORS];
+                for (slice, buffer) in slices.iter_mut().zip(&self.buffers) {
+                    *slice = IoSlice::new(buffer.data());
+                }
+                self.file.write_all_vectored_at(&slices[..count], record.0)?;
+            } else {
+                let mut slices: [IoSliceMut<'_>; MOST_VECTORS] =
+                    std::array::from_fn(|_| IoSliceMut::new(&mut []));
+                for (slice, buffer) in slices.iter_mut().zip(&mut self.buffers) {
+                    *slice = IoSliceMut::new(buffer.data_mut());
+                }
+                self.file.read_exact_vectored_at(&mut slices[..count], record.0)?;
             }
-            if self.bytes.writes() { self.write(offset)? } else { self.read(offset)? }
+            job.complete(&mut self.buffers, record.0);
         }
         Ok(())
     }
 
     fn flush(&mut self) -> Result<()> {
         self.file.sync_data()
-    }
-}
-
-impl VectoredFile {
-    fn read(&mut self, offset: u64) -> Result<()> {
-        let count = self.buffers.len();
-        let mut slices: [IoSliceMut<'_>; MOST_VECTORS] = std::array::from_fn(|_| IoSliceMut::new(&mut []));
-        for (slice, buffer) in slices.iter_mut().zip(&mut self.buffers) {
-            *slice = IoSliceMut::new(buffer.data_mut());
-        }
-        self.file.read_exact_vectored_at(&mut slices[..count], offset)?;
-        let mut at = offset;
-        for buffer in &self.buffers {
-            self.bytes.observe(at, buffer.data());
-            at += buffer.len() as u64;
-        }
-        Ok(())
-    }
-
-    fn write(&mut self, offset: u64) -> Result<()> {
-        let mut at = offset;
-        for buffer in &mut self.buffers {
-            self.bytes.make(at, buffer.data_mut());
-            at += buffer.len() as u64;
-        }
-        let mut slices = [IoSlice::new(&[]); MOST_VECTORS];
-        for (slice, buffer) in slices.iter_mut().zip(&self.buffers) {
-            *slice = IoSlice::new(buffer.data());
-        }
-        self.file.write_all_vectored_at(&slices[..self.buffers.len()], offset)
     }
 }
