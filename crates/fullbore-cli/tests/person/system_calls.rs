@@ -217,3 +217,19 @@ fn a_large_input_is_inspected_once_before_a_run_and_once_after() {
         }
     }
 }
+
+/// Facts of the machine, such as the number of processors in a control group, take longer to read than a small file.
+#[test]
+fn a_small_file_needs_no_facts_of_the_machine() {
+    let dir = TestDir::new();
+    dir.files(["one", "other"], "some text\n");
+    for line in ["wc one", "wc -l one", "sum one", "cmp one other", "copy one new", "transform upper one new"]
+    {
+        let options = ["-e", "trace=open,openat,stat,statx"];
+        let Some(mut command) = traced(&options, &dir.at("trace"), &dir.command(line)) else { return };
+        run(&mut command).succeeds();
+        let calls = fs::read_to_string(dir.at("trace")).unwrap();
+        let of_machine = calls.lines().find(|call| call.contains("\"/sys/") || call.contains("cgroup"));
+        assert_eq!(of_machine, None, "{line}");
+    }
+}

@@ -49,7 +49,6 @@ impl FileKind {
     }
 
     /// The bits in a mode; all of them for another kind.
-    #[cfg(unix)]
     pub(in crate::sys) fn mode(self) -> u32 {
         KINDS.iter().find(|(kind, _)| *kind == self).map_or(0o170_000, |(_, bits)| *bits)
     }
@@ -71,7 +70,7 @@ impl fmt::Display for FileKind {
 }
 
 /// The status of a file, with the names and units of [`std::os::unix::fs::MetadataExt`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[allow(missing_docs, reason = "as in the standard library")]
 pub struct Status {
     pub dev: u64,

@@ -6,7 +6,7 @@ use super::contender::Contenders;
 use super::contenders::{contenders, measurement};
 use super::evidence::{Alternative, Evidence, Reason};
 use super::fields::{Allocation, Model, Strategy};
-use super::plan_input::{MOST_WORKERS, PlanInput, Purpose, Target, WINDOW};
+use super::plan_input::{MOST_WORKERS, PlanInput, Purpose, Target, mapped_part};
 use super::profile::{Entry, Measured};
 use super::spec::StrategySpec;
 
@@ -170,21 +170,23 @@ fn maps(plan_input: &PlanInput) -> bool {
     plan_input.purpose.views() && plan_input.can_map && plan_input.serial.is_none() && plan_input.is_cached()
 }
 
+/// The longest stripe of a mapped file that is too short for a trial, in bytes: the workers end closer together than with 16 MiB.
+const SHORT_STRIPE: u64 = 8 << 20;
+
 fn mapped(plan_input: &PlanInput, decision: &mut Decision) {
     let Some(mmap) = method("mmap") else { return from_memory(plan_input, decision) };
     decision.strategy.read = mmap;
     let workers = workers(plan_input) as u64;
     decision.strategy.request = if plan_input.budget / workers >= 4 << 20 { 1 << 20 } else { 256 << 10 };
     let request = decision.strategy.request as u64;
-    // Each worker needs memory for one request besides the mapped part.
-    let room = (plan_input.budget / workers).saturating_sub(request + (8 << 10));
-    let window = (WINDOW.min(room) / request).max(1) * request;
+    let window = mapped_part(plan_input.budget, workers, request);
     decision.evidence.push(Evidence::Mapped { window, share: plan_input.cached.unwrap_or(1.0) });
     spread(plan_input, decision);
     decision.strategy.window = Some(window as usize);
-    // All workers have a part of a short file.
+    // All workers have several parts of a short file.
     let part = plan_input.len.unwrap_or(u64::MAX) / (4 * workers);
-    decision.strategy.stripe = (part / request * request).clamp(request, window);
+    let most = if plan_input.is_short() { SHORT_STRIPE.max(request) } else { window };
+    decision.strategy.stripe = (part / request * request).clamp(request, window.min(most));
     reject(decision, "buffered", Reason::CopiesBytes);
     reject_device(decision);
 }

@@ -4,7 +4,7 @@ use fullbore_io::engine::{CachePolicy, method};
 
 use super::contender::{Contender, Contenders};
 use super::fields::{Model, Strategy};
-use super::plan_input::{MOST_WORKERS, PlanInput, Purpose, Target, WINDOW, alike};
+use super::plan_input::{MOST_WORKERS, PlanInput, Purpose, Target, alike, mapped_part};
 use super::profile::{Entry, Measured};
 use super::spec::StrategySpec;
 
@@ -92,8 +92,9 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
         if let Some(mmap) = method("mmap").filter(|_| plan_input.can_map) {
             // Large writes give a new file large folios; a visitor needs few calls.
             let request = if writes { 512 << 10 } else { 1 << 20 };
-            let window = Some(WINDOW as usize);
-            let mapped = Strategy { read: mmap, request, stripe: WINDOW, window, ..base.clone() };
+            let stripe = mapped_part(plan_input.budget, workers as u64, request as u64);
+            let window = Some(stripe as usize);
+            let mapped = Strategy { read: mmap, request, stripe, window, ..base.clone() };
             add(&mut found.cached, spread(mapped, workers), MAPPED);
         }
         add(&mut found.cached, buffered(512 << 10, if writes { 1 << 20 } else { 4 << 20 }), COPIED);

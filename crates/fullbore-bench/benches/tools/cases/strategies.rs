@@ -38,6 +38,7 @@ const OLD: &str = "old";
 /// The fixed strategies; `P` stands for the number of processors.
 const STRATEGIES: &[&str] = &[
     "read=mmap,write=buffered,request=1M,stripe=8M,window=8M,workers=P,model=pool",
+    "read=mmap,write=buffered,request=1M,stripe=16M,window=16M,workers=P,model=pool",
     "read=mmap,write=buffered,request=512K,stripe=16M,window=64M,workers=P,model=pool",
     "method=buffered,request=256K,stripe=1M,workers=P,model=pool",
     "method=buffered,request=512K,stripe=4M,workers=P,model=pool",

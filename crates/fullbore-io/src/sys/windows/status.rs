@@ -31,35 +31,10 @@ pub(super) fn units_of((seconds, nanoseconds): Time) -> i64 {
     seconds.saturating_mul(10_000_000).saturating_add(nanoseconds / 100).saturating_add(EPOCH)
 }
 
-const DIRECTORY: u32 = 0o040_000;
-const REGULAR: u32 = 0o100_000;
-const SYMLINK: u32 = 0o120_000;
-const FIFO: u32 = 0o010_000;
-const CHARACTER: u32 = 0o020_000;
-const BLOCK: u32 = 0o060_000;
-
 /// The status of a file that has no attributes.
 fn nothing(ino: u64) -> Status {
     let user = effective_user();
-    Status {
-        dev: 0,
-        ino,
-        mode: 0o666,
-        nlink: 1,
-        uid: user,
-        gid: user,
-        rdev: 0,
-        size: 0,
-        blocks: 0,
-        blksize: 4096,
-        atime: 0,
-        atime_nsec: 0,
-        mtime: 0,
-        mtime_nsec: 0,
-        ctime: 0,
-        ctime_nsec: 0,
-        sparse: false,
-    }
+    Status { ino, mode: 0o666, nlink: 1, uid: user, gid: user, blksize: 4096, ..Status::default() }
 }
 
 /// The path of a named pipe: of `\\.\pipe\NAME`, of a pipe of another machine, or of a name in the directory of pipes.
@@ -94,8 +69,10 @@ fn pipe_exists(path: &Path) -> Result<()> {
 pub fn status(file: impl AsHandle) -> Result<Status> {
     let nothing = nothing(raw(&file) as u64);
     match file_type(&file) {
-        fs::FILE_TYPE_PIPE => return Ok(Status { mode: nothing.mode | FIFO, ..nothing }),
-        fs::FILE_TYPE_CHAR => return Ok(Status { mode: nothing.mode | CHARACTER, ..nothing }),
+        fs::FILE_TYPE_PIPE => return Ok(Status { mode: nothing.mode | FileKind::Fifo.mode(), ..nothing }),
+        fs::FILE_TYPE_CHAR => {
+            return Ok(Status { mode: nothing.mode | FileKind::CharacterDevice.mode(), ..nothing });
+        }
         fs::FILE_TYPE_DISK => {}
         _ => return Err(Code::BAD_HANDLE),
     }
@@ -103,7 +80,7 @@ pub fn status(file: impl AsHandle) -> Result<Status> {
         Err(_) if device::is_device(&file) => {
             let number = device::number(&file);
             let ino = number.unwrap_or(nothing.ino);
-            let mode = nothing.mode | BLOCK;
+            let mode = nothing.mode | FileKind::BlockDevice.mode();
             return Ok(Status { mode, ino, rdev: number.unwrap_or(0), ..nothing });
         }
         found => found?,
@@ -111,13 +88,13 @@ pub fn status(file: impl AsHandle) -> Result<Status> {
     let standard: fs::FILE_STANDARD_INFO = query(&file, fs::FileStandardInfo)?;
     let (dev, ino) = identity(&file)?;
     let kind = match () {
-        () if is_link(&file) => SYMLINK,
-        () if standard.Directory => DIRECTORY,
-        () => REGULAR,
+        () if is_link(&file) => FileKind::Symlink,
+        () if standard.Directory => FileKind::Directory,
+        () => FileKind::Regular,
     };
-    let readonly = basic.FileAttributes & fs::FILE_ATTRIBUTE_READONLY != 0 && kind == REGULAR;
+    let readonly = basic.FileAttributes & fs::FILE_ATTRIBUTE_READONLY != 0 && kind == FileKind::Regular;
     let permissions = match kind {
-        DIRECTORY => 0o777,
+        FileKind::Directory => 0o777,
         _ if readonly => 0o444,
         _ => 0o666,
     };
@@ -128,9 +105,9 @@ pub fn status(file: impl AsHandle) -> Result<Status> {
     Ok(Status {
         dev,
         ino,
-        mode: kind | permissions,
+        mode: kind.mode() | permissions,
         nlink: standard.NumberOfLinks.into(),
-        size: if kind == REGULAR { standard.EndOfFile as u64 } else { 0 },
+        size: if kind == FileKind::Regular { standard.EndOfFile as u64 } else { 0 },
         blocks: standard.AllocationSize as u64 / 512,
         atime,
         atime_nsec,
@@ -156,7 +133,7 @@ pub fn stat(path: impl PathArg) -> Result<Status> {
 /// Returns the status of a name. A named pipe is not opened: that would occupy the instance that waits for the next client.
 pub fn stat_at(directory: impl AsHandle, name: impl PathArg, flags: AtFlags) -> Result<Status> {
     if let Some(path) = pipe_path(&directory, &name) {
-        return pipe_exists(&path).map(|()| Status { mode: 0o666 | FIFO, ..nothing(0) });
+        return pipe_exists(&path).map(|()| Status { mode: 0o666 | FileKind::Fifo.mode(), ..nothing(0) });
     }
     status(named(&directory, &name, fs::FILE_READ_ATTRIBUTES, flags)?)
 }

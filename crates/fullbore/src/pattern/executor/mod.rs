@@ -166,13 +166,17 @@ impl<'a> Executor<'a> {
         work: impl Fn(T, &mut OrderedSender<'_, '_, R>, &mut Worker, &mut S, &Self) -> Result<()> + Sync,
         emit: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
     ) -> Result<()> {
-        // If there are few items, one worker per item; and no more than the memory has buffers for, unless both are specified.
+        // If there are few items, one worker per item; and no more than the memory has buffers for, unless only the workers are specified.
         let known = items.size_hint().1;
         let within = match self.spec.workers {
             Some(_) if self.spec.budget.is_none() => usize::MAX,
             _ => usize::try_from(self.budget() / 2 / BUFFER).unwrap_or(usize::MAX),
         };
-        let workers = known.unwrap_or(usize::MAX).min(self.workers()).min(within).max(1);
+        let workers = match known {
+            // The number of processors is not read.
+            Some(0 | 1) => 1,
+            _ => known.unwrap_or(usize::MAX).min(self.workers()).min(within).max(1),
+        };
         self.many.store(known.is_none_or(|items| items > 1), Ordering::Relaxed);
         // Items that arrive over time are no measure of the device.
         let grows = self.spec.workers.is_none() && most > 1;
