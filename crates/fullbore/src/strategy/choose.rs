@@ -212,8 +212,8 @@ fn from_device(plan_input: &PlanInput, decision: &mut Decision) {
             decision.strategy = deep;
             decision.evidence.push(Evidence::DeepReads { depth, request });
             reject(decision, "buffered", Reason::ShallowReadAhead);
-            // A long run tries more workers itself.
-            if plan_input.is_short() && !plan_input.target.is_file() {
+            // Writers of one file wait for one another.
+            if !plan_input.target.is_file() {
                 spread(plan_input, decision);
             }
         }
