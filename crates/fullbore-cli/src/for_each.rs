@@ -31,7 +31,10 @@ pub fn expanded<T: AsRef<OsStr> + From<PathBuf>>(operands: Vec<T>) -> Vec<T> {
     let names = |operand: &T| {
         let pattern = operand.as_ref().to_str().filter(|text| text.contains(['*', '?']))?;
         // Several stars are one, as for the system; to the crate two are any directories.
-        let stars = pattern.split("**").collect::<Vec<_>>().join("*").replace("**", "*");
+        let mut stars = pattern.to_owned();
+        while stars.contains("**") {
+            stars = stars.replace("**", "*");
+        }
         let names = glob::glob_with(&stars.replace('[', "[[]"), options).ok()?;
         Some(names.flatten().map(T::from).collect::<Vec<_>>()).filter(|names| !names.is_empty())
     };

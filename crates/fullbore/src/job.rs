@@ -141,7 +141,7 @@ impl Job {
     }
 
     /// Folds `operation` over all bytes of `input`: all workers read a large file, and the bytes of a pipe
-    /// are folded as they arrive.
+    /// are folded as they arrive. Records are limited as in [`search`](Self::search).
     pub fn fold<'i, F: Fold>(&self, operation: &F, input: impl Into<Input<'i>>) -> Result<(F::State, Stats)> {
         match input.into().open()? {
             Opened::Bytes(bytes) => {

@@ -69,6 +69,10 @@ fn build(direction: Direction, spec: AccessSpec) -> ParsedWorkload {
             other_file && spec.order != RequestOrder::Sequential,
             "a file that is not overwritten is written sequentially: leave out `order`",
         ),
+        (
+            spec.offset.is_some() && spec.order != RequestOrder::Sequential,
+            "`offset` is for sequential requests: leave out `order`",
+        ),
     ])?;
     let requested = RequestedStrategy::new(&spec.strategy, spec.request.as_deref(), spec.depth)?;
     let offset = spec.offset.as_deref().map_or(Ok(0), parse_offset)?;

@@ -78,7 +78,7 @@ pub(super) fn is_of(kind: JobKind, labels: &Labels) -> bool {
         }
         JobKind::RandomReads => {
             plain
-                && labels.is_random()
+                && labels.is_random_over_file()
                 && *operation == Operation::Read
                 && labels.request_bytes.is_some_and(|bytes| bytes <= PAGE)
         }

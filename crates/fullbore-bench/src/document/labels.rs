@@ -217,7 +217,7 @@ impl Headline {
         if labels.method == AccessMethod::Memory {
             return Some(Self::Roof);
         }
-        if !is_ordinary(labels) {
+        if !is_ordinary(labels) || labels.tests_device() {
             return None;
         }
         match (&labels.operation, labels.cache_state(), labels.is_random_over_file()) {
@@ -239,10 +239,11 @@ pub(crate) fn page_size(measured: impl Iterator<Item = u64> + Clone) -> Option<u
     measured.clone().find(|size| *size == USUAL).or_else(|| measured.min())
 }
 
-/// True for fullbore's own cells with one stream, one disk and no memory limit.
+/// True for fullbore's own cells with one stream, the first disk alone and no memory limit.
 pub(crate) fn is_ordinary(labels: &Labels) -> bool {
     labels.peer.is_none()
         && labels.targets.unwrap_or(1) <= 1
+        && !matches!(labels.disks(), Some(Disks::Alone(2..)))
         && labels.streams.unwrap_or(1) <= 1
         && labels.memory_limit_bytes.is_none()
 }
@@ -265,6 +266,25 @@ mod tests {
         }
         let joined = Labels { method: "mmap+buffered".into(), ..Labels::default() };
         assert!(joined.method.is_mapped() && !joined.bypasses_cache());
+    }
+
+    #[test]
+    fn headlines_are_about_one_disk_and_its_medium() {
+        let read = |variant: Option<&str>, targets| Labels {
+            cache: Some(CacheState::Cold),
+            variant: variant.map(Into::into),
+            targets,
+            ..Labels::of("read", "direct")
+        };
+        for (labels, expected) in [
+            (read(None, None), Some(Headline::DeviceReads)),
+            (read(Some("disk 1 alone"), Some(1)), Some(Headline::DeviceReads)),
+            (read(Some("disk 2 alone"), Some(1)), None),
+            (read(Some("together"), Some(2)), None),
+            (read(Some("reread"), None), None),
+        ] {
+            assert_eq!(Headline::of(&labels), expected, "{labels:?}");
+        }
     }
 
     #[test]

@@ -119,7 +119,10 @@ pub(super) fn tick(axis: Axis, at: u64) -> String {
                 .unwrap_or(size)
         }
         Axis::Load if at >= 1000 => {
-            units::significant(at as f64 / 1e3).trim_end_matches('0').trim_end_matches('.').to_owned() + "k"
+            let text = units::significant(at as f64 / 1e3);
+            let end =
+                if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+            end.to_owned() + "k"
         }
         _ => at.to_string(),
     }
@@ -143,6 +146,8 @@ mod tests {
             (Axis::Offset, 0, "aligned"),
             (Axis::Load, 2500, "2.5k"),
             (Axis::Load, 20_000, "20k"),
+            (Axis::Load, 100_000, "100k"),
+            (Axis::Load, 1500, "1.5k"),
             (Axis::Load, 500, "500"),
             (Axis::Depth, 32, "32"),
         ] {

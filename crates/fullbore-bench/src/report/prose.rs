@@ -26,7 +26,11 @@ fn sentences(document: &Document) -> Vec<String> {
 }
 
 fn fastest(document: &Document, headline: Headline) -> Option<&Peak> {
-    let peaks = document.findings.peaks.iter().filter(|p| Headline::of(&p.series.labels) == Some(headline));
+    let peaks = document.findings.peaks.iter().filter(|peak| {
+        // The labels of a series lack those of its axis, such as the number of disks.
+        let labels = document.cell(&peak.cell).map_or(&peak.series.labels, |cell| &cell.labels);
+        Headline::of(labels) == Some(headline)
+    });
     let samples = |peak: &Peak| document.summary(&peak.cell).map_or(0, |summary| summary.n);
     fastest_known(peaks.map(|peak| (peak, peak.rate.value, samples(peak))))
 }
@@ -230,13 +234,14 @@ struct Loss {
 /// The most costly choice: smallest request, least depth or slowest path, each against the best.
 fn waste(document: &Document) -> Option<String> {
     let mut losses: Vec<Loss> = Vec::new();
-    let ours = |p: &&Peak| is_ordinary(&p.series.labels) && p.series.labels.operation.is_transfer();
+    let ordinary = |peak: &Peak| document.cell(&peak.cell).is_some_and(|cell| is_ordinary(&cell.labels));
+    let ours = |p: &&Peak| ordinary(p) && p.series.labels.operation.is_transfer();
     for peak in document.findings.peaks.iter().filter(ours) {
         let same = |other: &&Peak| {
             let (a, b) = (&other.series, &peak.series);
             let alike = (&a.labels.operation, a.labels.cache, &a.labels.order, a.labels.flush)
                 == (&b.labels.operation, b.labels.cache, &b.labels.order, b.labels.flush);
-            a.experiment == b.experiment && alike && is_ordinary(&a.labels)
+            a.experiment == b.experiment && alike && ordinary(other)
         };
         let rivals = document.findings.peaks.iter().filter(same);
         let best = rivals.max_by(|a, b| a.rate.value.total_cmp(&b.rate.value));

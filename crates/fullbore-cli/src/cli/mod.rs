@@ -19,7 +19,7 @@ use crate::exit::{self, Exit};
     name = "fullbore",
     version,
     max_term_width = 100,
-    after_help = "Exit status: 0 done; 1 negative result (differs, not found), or an error of wc, copy or sum; 2 error; \
+    after_help = "Exit status: 0 done; 1 negative result (differs, not found), or an error of wc, copy, sum or dedupe; 2 error; \
                   3 an input changed while it was read (dedupe: 1); 129, 130, 143 ended by SIGHUP, SIGINT, SIGTERM; \
                   141 the output pipe was closed."
 )]

@@ -179,7 +179,6 @@ fn flags_of_b3sum_and_cksum() {
     assert_eq!(ended.stderr, "fullbore: WARNING: 1 computed checksum did NOT match\n");
 }
 
-/// A list on standard input that names standard input would take its own lines as data.
 #[test]
 fn an_empty_name_is_a_missing_file_beside_others() {
     let dir = TestDir::new();
@@ -188,6 +187,7 @@ fn an_empty_name_is_a_missing_file_beside_others() {
     assert!(ended.stdout.ends_with(b"  in\n"), "{ended}");
 }
 
+/// A list on standard input that names standard input would take its own lines as data.
 #[test]
 fn a_list_on_standard_input_does_not_read_itself() {
     let dir = TestDir::new();

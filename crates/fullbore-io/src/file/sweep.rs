@@ -138,7 +138,7 @@ pub(super) struct Name {
 
 impl Name {
     pub(super) fn of(path: &Path) -> Result<Self, Code> {
-        let name = path.file_name().ok_or(Code::INVALID)?.to_owned();
+        let name = sys::last_name(path).ok_or(Code::INVALID)?;
         let directory = sys::open(directory_of(path), OpenFlags::PATH | OpenFlags::DIRECTORY, 0)?;
         Ok(Self { directory, name })
     }

@@ -117,6 +117,7 @@ fn anywhere<F: Fold>(
     pieces.into_iter().flatten().for_each(|piece| add(operation, &done, piece));
     let mut runs = done.into_inner();
     let state = runs.pop().map_or_else(|| operation.identity(), |piece| piece.state);
+    check(held(&state))?;
     debug_assert!(runs.is_empty(), "a gap in {}", input.path().display());
     Ok((stats, state))
 }

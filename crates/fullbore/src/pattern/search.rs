@@ -70,7 +70,7 @@ pub(super) fn record_too_long(operation: &'static str, path: &Path, held: u64, b
     let what = format!("a record is longer than {}, and must fit in memory", size::human(budget / LONGEST));
     let more = (LONGEST * held).max(2 * budget).next_power_of_two() >> 20;
     Error::new(ErrorKind::Memory, operation, path, what)
-        .advise(format!("grant more memory: {more} MiB suffice"))
+        .advise(format!("grant at least {more} MiB of memory"))
 }
 
 /// The state that is used in file order.

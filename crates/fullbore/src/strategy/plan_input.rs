@@ -223,7 +223,7 @@ const WINDOW: u64 = 16 << 20;
 /// The mapped part of each worker within the memory, in whole requests; each worker needs memory for one request besides it.
 pub(super) fn mapped_part(budget: u64, workers: u64, request: u64) -> u64 {
     let room = (budget / workers).saturating_sub(request + (8 << 10));
-    // Stripes of a long run end at powers of two.
+    // Stripes of a long run end at powers of two: 14 MiB would be cut to 8.
     let part = if room < WINDOW { room.min(WINDOW / 2) } else { WINDOW };
     (part / request).max(1) * request
 }

@@ -239,6 +239,7 @@ pub(super) fn disks<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<Ca
     if count == fewest {
         // No gain at all is reported only if it is certain.
         let (last, found) = beyond.filter(|(_, found)| !found.is_undecided())?;
+        let most = last.labels.targets.map_or(most, u64::from);
         let text = format!(
             "More disks do not raise the throughput of {what}: {} {}, {} {}; they share a limit.",
             disks(fewest),

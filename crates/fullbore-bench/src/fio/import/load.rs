@@ -78,6 +78,11 @@ impl Load {
             match misaligned % request {
                 0 if misaligned > 0 => notes.add("offset", "each sample uses another part of the file"),
                 0 => {}
+                _ if random => {
+                    let why =
+                        "random requests are at multiples of their size: give a multiple, or leave it out";
+                    return Err(options.wrong("offset", why));
+                }
                 apart => settings.push(("offset", format!("+{apart}"))),
             }
         }

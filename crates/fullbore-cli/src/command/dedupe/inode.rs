@@ -132,14 +132,15 @@ pub(super) fn copy_metadata(new: &Handle, like: &OpenInode, path: &Path) -> Resu
     if (made.uid, made.gid) != (stat.uid, stat.gid) {
         sys::change_owner(new, Some(stat.uid), Some(stat.gid)).map_err(fail)?;
     }
-    sys::copy_access_list(like.file.as_handle(), new.as_handle()).map_err(fail)?;
     // Backwards: on Windows, the access list and the flags follow the streams that they may protect.
     for (name, value) in like.attributes(path)?.into_iter().rev() {
         sys::set_attribute(new, &name[..], &value).map_err(fail)?;
     }
     // After the owner, because changing the owner clears the set-user-ID bit.
     sys::change_mode(new, stat.mode).map_err(fail)?;
-    sys::set_times(new, stat).map_err(fail)
+    sys::set_times(new, stat).map_err(fail)?;
+    // Last: it may forbid the other changes.
+    sys::copy_access_list(like.file.as_handle(), new.as_handle()).map_err(fail)
 }
 
 pub(super) fn changed(path: &Path) -> Error {

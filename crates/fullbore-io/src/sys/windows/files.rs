@@ -81,9 +81,15 @@ pub fn set_valid_length(file: impl AsHandle, len: u64) -> Result<()> {
     let len = i64::try_from(len).map_err(|_| Code::INVALID)?;
     // Without the privilege the call below fails. The handle must be opened with it.
     let _ = enable_privilege("SeManageVolumePrivilege");
-    let own = reopen(&file, OpenFlags::WRITE)?;
+    let own = match reopen(&file, OpenFlags::WRITE) {
+        Ok(own) => Some(own),
+        // The file is open for this process alone.
+        Err(Code::HELD) => None,
+        Err(error) => return Err(error),
+    };
+    let file = own.as_ref().map_or(file.as_handle(), AsHandle::as_handle);
     // SAFETY: a call with an open handle.
-    check(unsafe { fs::SetFileValidData(raw(&own) as _, len) })
+    check(unsafe { fs::SetFileValidData(raw(&file) as _, len) })
 }
 
 fn enable_privilege(name: &str) -> Result<()> {

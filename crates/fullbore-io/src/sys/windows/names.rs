@@ -165,15 +165,17 @@ fn renamed_once(
     let [replacing, read_only] =
         if replace { [REPLACE_IF_EXISTS, IGNORE_READONLY_ATTRIBUTE] } else { [0; 2] };
     // The second from Windows 10 1607, the first from 1809 on; the third also on file systems without them.
-    let mut calls = [
+    let mut renamed = Err(Code::UNSUPPORTED);
+    for (class, flags) in [
         (usual, replacing | POSIX_SEMANTICS | read_only),
         (usual, replacing | POSIX_SEMANTICS),
         (plain, replacing),
-    ]
-    .into_iter()
-    .map(|(class, flags)| set_name(&file, class, flags, root, &name));
-    let is_last = |outcome: &Result<()>| !outcome.is_err_and(Code::is_absent);
-    let renamed = calls.find(is_last).unwrap_or(Err(Code::UNSUPPORTED));
+    ] {
+        renamed = set_name(&file, class, flags, root, &name);
+        if !renamed.is_err_and(Code::is_absent) {
+            break;
+        }
+    }
     // The system reports a missing right, also for a directory in which any file is open.
     let is_directory = || attribute_bits(&file).is_ok_and(|bits| bits & fs::FILE_ATTRIBUTE_DIRECTORY != 0);
     match renamed {

@@ -162,6 +162,10 @@ pub fn handle_path(file: &impl AsHandle) -> PathBuf {
 /// (`\\?\`). `None` also for the reserved name of a device.
 pub fn last_name(path: &Path) -> Option<OsString> {
     let name = path.file_name()?;
+    // Of such a name nothing is left.
+    if name.as_encoded_bytes().iter().all(|byte| b". ".contains(byte)) {
+        return None;
+    }
     let literal = path.as_os_str().as_encoded_bytes().starts_with(br"\\?\");
     if literal {
         return Some(name.to_owned());
@@ -211,6 +215,7 @@ mod tests {
             (r"\\?\C:\out.", Some("out.")),
             (r"C:\", None),
             ("..", None),
+            (r"a\...", None),
             ("NUL", None),
         ] {
             assert_eq!(last(path).as_deref(), name, "{path}");

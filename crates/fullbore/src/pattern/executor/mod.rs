@@ -166,12 +166,10 @@ impl<'a> Executor<'a> {
         work: impl Fn(T, &mut OrderedSender<'_, '_, R>, &mut Worker, &mut S, &Self) -> Result<()> + Sync,
         emit: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
     ) -> Result<()> {
-        // If there are few items, one worker per item; and no more than the memory has buffers for, unless only the workers are specified.
+        // If there are few items, one worker per item; and no more than the specified memory has buffers for.
         let known = items.size_hint().1;
-        let within = match self.spec.workers {
-            Some(_) if self.spec.budget.is_none() => usize::MAX,
-            _ => usize::try_from(self.budget() / 2 / BUFFER).unwrap_or(usize::MAX),
-        };
+        let buffers = self.spec.budget.map_or(u64::MAX, |budget| budget / 2 / BUFFER);
+        let within = usize::try_from(buffers).unwrap_or(usize::MAX);
         let workers = match known {
             // The number of processors is not read.
             Some(0 | 1) => 1,
