@@ -437,6 +437,7 @@ mod tests {
             ("action='devices'\ntargets=4294967295", "targets"),
             ("action='devices'\ntargets='9999999999999999999'", "targets"),
             ("action='memory'\nsample_seconds=inf", "sample_seconds"),
+            ("action='memory'\nramp_seconds=1e20", "ramp_seconds"),
             ("action='memory'\nworkers='300'", "workers"),
             ("action='append'\nrecord='1T'", "record"),
             ("action='latency'\nload=1e15\nstrategy='method=buffered'\ncache='warm'\nrequest='4K'", "load"),
@@ -449,10 +450,8 @@ mod tests {
 
     #[test]
     fn a_grid_can_be_limited_to_a_system() {
-        let trials = |system: &str| {
-            let grid = format!("action='read'\nsystem='{system}'\nrequest=['4K', '1M']");
-            parse(&of_grid(&grid), 1, 1).unwrap().1.len()
-        };
+        let grid = |system: &str| of_grid(&format!("action='read'\nsystem='{system}'\nrequest=['4K', '1M']"));
+        let trials = |system: &str| parse(&grid(system), 1, 1).unwrap().1.len();
         let systems = ["freebsd", "linux", "macos", "windows"];
         assert_eq!(systems.map(trials).iter().sum::<usize>(), 2);
         assert_eq!(trials(std::env::consts::OS), 2);

@@ -97,12 +97,12 @@ impl Query {
             query.request = spec.request.unwrap_or(0) as u64;
             query.depth = spec.depth.unwrap_or(1) as u32;
             query.workers = spec.workers.unwrap_or(1) as u32;
-            if let Some(method) =
-                spec.read.filter(|method| query.depth as usize > method.capabilities.depth.max(1))
-            {
+            if let Some(method) = spec.read {
                 let (depth, most) = (query.depth, method.capabilities.depth.max(1));
-                let text = format!("depth={depth}: the maximum of method {} is {most}", method.name);
-                return Err(QueryError(text));
+                if depth as usize > most {
+                    let text = format!("depth={depth}: the maximum of method {} is {most}", method.name);
+                    return Err(QueryError(text));
+                }
             }
         }
         match query.request {

@@ -1,5 +1,6 @@
 //! The measures that a chart can show of a cell, with their units and captions.
 
+use super::scale::trimmed;
 use crate::document::{Axis, Figure, Summary};
 use crate::stats::Estimate;
 use crate::units;
@@ -118,12 +119,7 @@ pub(super) fn tick(axis: Axis, at: u64) -> String {
                 .find_map(|unit| Some(size.strip_suffix(unit)?.trim_end().to_owned() + &unit[..1]))
                 .unwrap_or(size)
         }
-        Axis::Load if at >= 1000 => {
-            let text = units::significant(at as f64 / 1e3);
-            let end =
-                if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-            end.to_owned() + "k"
-        }
+        Axis::Load if at >= 1000 => trimmed(&units::significant(at as f64 / 1e3)).to_owned() + "k",
         _ => at.to_string(),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::panels::{LineStyle, marker};
 use super::picture::{Key, Picture, clipped};
-use super::scale::{Scale, along, tick_text, title_below};
+use super::scale::{Scale, along, tick_text, title_below, trimmed};
 use crate::block::html::{escape, svg_text};
 use crate::stats::Estimate;
 use crate::units;
@@ -204,9 +204,7 @@ pub(super) fn percentile_style(percentile: usize) -> LineStyle {
 fn short(seconds: f64) -> String {
     let text = units::seconds(seconds);
     match text.split_once(' ') {
-        Some((number, unit)) if number.contains('.') => {
-            format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
-        }
-        _ => text,
+        Some((number, unit)) => format!("{} {unit}", trimmed(number)),
+        None => text,
     }
 }

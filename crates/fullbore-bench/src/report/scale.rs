@@ -113,7 +113,12 @@ pub(super) fn tick_text(value: f64) -> String {
     } else {
         format!("{value:.6}")
     };
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    trimmed(&text).to_owned()
+}
+
+/// A number without zeros at the end of its fraction.
+pub(super) fn trimmed(number: &str) -> &str {
+    if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
 }
 
 /// Horizontal grid lines from `left` to `right`, numbers before them.

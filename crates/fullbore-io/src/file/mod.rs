@@ -54,7 +54,7 @@ pub use kind::stat;
 pub use locks::{RangeGuard, RangeLock};
 pub use mmap::{Mmap, MmapMut};
 #[doc(hidden)]
-pub use naming::{linkable, name_unnamed, umask, usual_mode};
+pub use naming::{linkable, name_unnamed, names_directory, umask, usual_mode};
 pub use options::{Access, Hint, Mode, OpenOptions, Share};
 pub use output::{Output, Placement};
 #[doc(hidden)]

@@ -94,7 +94,7 @@ impl TargetName {
 }
 
 /// True if a path that has a last name still ends in a separator or `.`, so that it can only name a directory.
-fn names_directory(path: &Path) -> bool {
+pub fn names_directory(path: &Path) -> bool {
     let bytes = path.as_os_str().as_bytes();
     let bytes = bytes.strip_suffix(b".").unwrap_or(bytes);
     path.file_name().is_some() && bytes.last().is_some_and(|&last| is_separator(last))

@@ -30,12 +30,8 @@ pub(super) fn on_threads<T: Send>(
     lost: &(dyn Fn() + Sync),
 ) -> Vec<T> {
     let started = &Started::default();
-    let watched = move |worker| {
-        let on_panic = OnPanic(lost);
-        let result = one(worker, started);
-        std::mem::forget(on_panic);
-        result
-    };
+    let watched =
+        move |worker| caught(|| one(worker, started), lost).unwrap_or_else(|panic| resume_unwind(panic));
     std::thread::scope(|scope| {
         let start = |worker| std::thread::Builder::new().spawn_scoped(scope, move || watched(worker)).ok();
         let threads: Vec<_> = (1..workers).map_while(start).collect();
@@ -62,10 +58,7 @@ pub(super) fn on_pool<T: Send>(
     let done: Mutex<Vec<(usize, std::thread::Result<T>)>> = Mutex::default();
     let work = || {
         let worker = next.fetch_add(1, Ordering::Relaxed);
-        let result = catch_unwind(AssertUnwindSafe(|| one(worker, &started)));
-        if result.is_err() {
-            lost();
-        }
+        let result = caught(|| one(worker, &started), lost);
         done.lock().push((worker, result));
     };
     if sys::call_on_pool(workers.saturating_sub(1), &work).is_err() {
@@ -93,9 +86,8 @@ pub(super) fn on_more_threads(workers: usize, one: &GrowingWork<'_>, lost: &(dyn
     }
     let panic = Mutex::new(None);
     let one = |worker: usize, start: &dyn Fn(usize)| {
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| one(worker, start))) {
+        if let Err(payload) = caught(|| one(worker, start), lost) {
             panic.lock().get_or_insert(payload);
-            lost();
         }
     };
     std::thread::scope(|scope| run(scope, 0..workers, &one));
@@ -104,12 +96,9 @@ pub(super) fn on_more_threads(workers: usize, one: &GrowingWork<'_>, lost: &(dyn
     }
 }
 
-struct OnPanic<'l>(&'l dyn Fn());
-
-impl Drop for OnPanic<'_> {
-    fn drop(&mut self) {
-        self.0();
-    }
+/// The result of the work of a worker; calls `lost` if it panics.
+fn caught<T>(work: impl FnOnce() -> T, lost: &(dyn Fn() + Sync)) -> std::thread::Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).inspect_err(|_| lost())
 }
 
 #[derive(Debug, Default)]

@@ -39,17 +39,12 @@ pub fn transform<'c>(
         let what = "input and output are the same file";
         return Err(Error::new(ErrorKind::SameFile, "write", output.file().path(), what));
     }
-    if strategy.read.capabilities.copies_in_kernel && !operation.changes_nothing() {
-        let what = format!(
-            "method {} copies inside the kernel, but {operation} changes the bytes",
-            strategy.read.name
-        );
-        let error = Error::new(ErrorKind::Unsupported, "transform", input.path(), what);
-        return Err(error.advise("name another method"));
-    }
-    if strategy.read.capabilities.copies_in_kernel && in_place {
-        let what =
-            format!("method {} copies to another file, and this one is changed in place", strategy.read.name);
+    if strategy.read.capabilities.copies_in_kernel && (in_place || !operation.changes_nothing()) {
+        let why = match in_place {
+            true => "the file is changed in place".to_owned(),
+            false => format!("{operation} changes the bytes"),
+        };
+        let what = format!("method {} copies inside the kernel, but {why}", strategy.read.name);
         let error = Error::new(ErrorKind::Unsupported, "transform", input.path(), what);
         return Err(error.advise("name another method"));
     }

@@ -213,7 +213,7 @@ fn from_device(plan_input: &PlanInput, decision: &mut Decision) {
             decision.evidence.push(Evidence::DeepReads { depth, request });
             reject(decision, "buffered", Reason::ShallowReadAhead);
             // Depth gains more than workers, where the memory is not enough for both.
-            let most = (plan_input.budget / ((depth as u64 + 1) * (request + (4 << 10)))) as usize;
+            let most = (plan_input.budget / decision.strategy.memory_of(1)) as usize;
             // Writers of one file wait for one another.
             if !plan_input.target.is_file() && most > 1 {
                 spread(plan_input, decision);

@@ -13,7 +13,7 @@ use super::handle::{AsHandle, AtFlags, CURRENT_DIRECTORY, Handle, raw};
 use super::information::{answer, attribute_bits, control, set, set_name, u32_at};
 use super::open::{create, existing, is_link, named};
 use super::path::{OsStringExt, PathArg, native, path_in, units, wide};
-use super::status::change_attributes;
+use super::xattr::set_flags;
 use crate::sys::code::{Code, Result, unsupported};
 use crate::sys::types::FileKind;
 
@@ -100,9 +100,7 @@ fn delete(file: &Handle) -> Result<()> {
 fn guards(file: &Handle, readonly: bool) -> Result<bool> {
     let was = attribute_bits(file)? & fs::FILE_ATTRIBUTE_READONLY != 0;
     if was != readonly {
-        let access = fs::FILE_READ_ATTRIBUTES | fs::FILE_WRITE_ATTRIBUTES;
-        let own = existing(file, &"", access, nt::FILE_OPEN_REPARSE_POINT)?;
-        change_attributes(&own, fs::FILE_ATTRIBUTE_READONLY, if readonly { !0 } else { 0 })?;
+        set_flags(file, fs::FILE_ATTRIBUTE_READONLY, if readonly { !0 } else { 0 })?;
     }
     Ok(was)
 }

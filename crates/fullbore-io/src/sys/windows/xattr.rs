@@ -114,7 +114,7 @@ fn flags(file: &impl AsHandle) -> Result<Option<u32>> {
     Ok(Some(found & COPIED).filter(|&flags| flags != usual))
 }
 
-fn set_flags(file: &impl AsHandle, which: u32, wanted: u32) -> Result<()> {
+pub(super) fn set_flags(file: &impl AsHandle, which: u32, wanted: u32) -> Result<()> {
     let access = fs::FILE_READ_ATTRIBUTES | fs::FILE_WRITE_ATTRIBUTES;
     change_attributes(&existing(file, &"", access, nt::FILE_OPEN_REPARSE_POINT)?, which, wanted)
 }

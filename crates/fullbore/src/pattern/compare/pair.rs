@@ -99,16 +99,12 @@ impl<'a> Pair<'a> {
 
     /// True if both are the same file from the same offset: then every byte equals itself. A pipe cannot be read twice.
     fn one_and_the_same(&self) -> bool {
-        // Sockets have no numbers on some systems.
         let identity = |side: &Side<'_>| {
+            // Sockets have no numbers on some systems.
             side.file.starting_stamp().ok().map(|stamp| stamp.identity).filter(|(_, inode)| *inode != 0)
         };
-        let same = match self.before {
-            [Some(left), Some(right)] => left.identity == right.identity,
-            [None, None] => identity(&self.left).is_some_and(|one| Some(one) == identity(&self.right)),
-            _ => false,
-        };
-        same && self.left.base() == self.right.base()
+        self.left.base() == self.right.base()
+            && identity(&self.left).is_some_and(|one| Some(one) == identity(&self.right))
     }
 
     fn files(&self) -> [ComparedFile<'a>; 2] {

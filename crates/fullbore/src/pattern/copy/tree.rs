@@ -9,9 +9,9 @@ use std::sync::atomic::Ordering;
 #[cfg(doc)]
 use fullbore_io::error::ErrorKind;
 use fullbore_io::error::{Error, Result};
-use fullbore_io::file::{HeldDir, is_cleaning_up, open_regular, spare, unfinished};
+use fullbore_io::file::{HeldDir, is_cleaning_up, names_directory, open_regular, spare, unfinished};
 use fullbore_io::probe::processors;
-use fullbore_io::sys::{self, AtFlags, Code, FileKind, Handle, OpenFlags, OsStrExt, Status};
+use fullbore_io::sys::{self, AtFlags, Code, FileKind, Handle, OpenFlags, Status};
 
 use super::directory::{Directory, Entry, c_name, split};
 use super::failure::{Copied, CopyError};
@@ -146,9 +146,7 @@ impl TreeCopy<'_> {
                 },
             };
             outermost = Some((within, directory.clone()));
-            let is_directory = [".", ".."].iter().any(|name| last == *name)
-                || last.as_bytes().last().is_some_and(|&byte| sys::is_separator(byte));
-            let name = if is_directory { None } else { sys::last_name(target) };
+            let name = if names_directory(target) { None } else { sys::last_name(target) };
             let name = name.unwrap_or_else(|| last.to_owned());
             tasks.push(CopyTask::Name(directory, c_name(source.as_os_str())?, c_name(&name)?));
         }

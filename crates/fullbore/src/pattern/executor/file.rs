@@ -192,7 +192,8 @@ impl Executor<'_> {
     }
 
     /// Waits until no other file has all workers. `None` if one has them whose results come after those of the file at
-    /// `place`, or that is read for another call at this place, which may be the caller: it might wait for this file. `true` if it had to wait.
+    /// `place`, or that is read for another call at this place, which may be the caller: it might wait for this file. `true` if
+    /// it had to wait.
     fn alone(&self, place: u64) -> (Option<AllWorkers<'_>>, bool) {
         let mut waited = false;
         let mut big = self.big.lock();

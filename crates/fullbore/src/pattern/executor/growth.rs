@@ -11,7 +11,7 @@ use fullbore_io::probe::{self, ProcessUsage};
 /// The most workers. 32 read 10,000 small files of a cold tree in 0.43 of the time of two (two cores, a virtual disk).
 const MOST: usize = 32;
 /// Memory of a worker's buffer, which limits their number within the budget, in bytes.
-pub(super) const BUFFER: u64 = 1 << 20;
+const BUFFER: u64 = 1 << 20;
 /// The shortest measurement, and its least number of files for each worker.
 const PERIOD: Duration = Duration::from_millis(10);
 const ITEMS: usize = 8;
@@ -50,6 +50,11 @@ struct Climb {
     before: Option<(usize, f64, u32)>,
 }
 
+/// The number of workers whose buffers fit the half of the budget that is not for pending results.
+pub(super) fn buffers(budget: u64) -> usize {
+    usize::try_from(budget / 2 / BUFFER).unwrap_or(usize::MAX)
+}
+
 impl Growth {
     /// Growth from `count` workers on, to at most the number of items and what the budget and the limit of descriptors
     /// allow. `grows`: otherwise the number stays.
@@ -61,8 +66,7 @@ impl Growth {
         progress: &Progress,
     ) -> Self {
         let climb = || {
-            let within = usize::try_from(budget / 2 / BUFFER).unwrap_or(MOST);
-            let most = [within, spare(), items.unwrap_or(MOST)].into_iter().fold(MOST, usize::min);
+            let most = [buffers(budget), spare(), items.unwrap_or(MOST)].into_iter().fold(MOST, usize::min);
             let climb = Climb { count, most, processors: probe::processors(), before: None };
             (most > count).then(|| (climb, Period::begin(0, progress)))
         };

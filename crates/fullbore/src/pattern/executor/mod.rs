@@ -10,7 +10,7 @@ use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use growth::{BUFFER, Growth};
+use growth::{Growth, buffers};
 use trials::FileTrials;
 
 use super::progress::Progress;
@@ -168,8 +168,7 @@ impl<'a> Executor<'a> {
     ) -> Result<()> {
         // If there are few items, one worker per item; and no more than the specified memory has buffers for.
         let known = items.size_hint().1;
-        let buffers = self.spec.budget.map_or(u64::MAX, |budget| budget / 2 / BUFFER);
-        let within = usize::try_from(buffers).unwrap_or(usize::MAX);
+        let within = self.spec.budget.map_or(usize::MAX, buffers);
         let workers = match known {
             // The number of processors is not read.
             Some(0 | 1) => 1,
