@@ -10,11 +10,12 @@ use crate::document::{Cell, Document};
 /// bytes, times in seconds; an empty field was not measured or does not apply.
 pub const COLUMNS: &str = "cell experiment job operation method request_bytes depth workers model allocation \
     cache_policy file_state cache order strategy flush file_bytes streams targets chunk_bytes offset_bytes load_per_s \
-    memory_limit_bytes peer variant sample round start_s bytes seconds bytes_per_s requests user_s system_s uncharged_s \
+    memory_limit_bytes peer variant sample round start_s bytes seconds steady_bytes \
+    steady_seconds bytes_per_s uncertainty requests user_s system_s uncharged_s \
     minor_faults major_faults cached_before_bytes cached_after_bytes cache_total_bytes device_read_bytes \
     device_written_bytes depth_mean latency_p50_s latency_p90_s latency_p99_s latency_p999_s latency_max_s \
     phases_submit_s phases_queue_s phases_device_s phases_complete_s phases_device_requests phases_merges phases_splits \
-    phases_device_request_bytes stream_bytes_per_s regime proof proof_reason usable outlier";
+    phases_device_request_bytes stream_bytes_per_s regime proof proof_reason usable counted outlier";
 
 /// Writes the header and one row per sample of every cell, in the document's order.
 ///
@@ -45,12 +46,13 @@ fn field(name: &str, cell: &Cell, position: usize, [labels, recorded]: [&Value; 
         "proof" => text(&recorded["proof"]["state"]),
         "proof_reason" => text(&recorded["proof"]["reason"]),
         "usable" => sample.usable().to_string(),
+        "counted" => cell.counted().any(|counted| std::ptr::eq(counted, sample)).to_string(),
         "outlier" => {
             let outliers = cell.summary.as_ref().map(|summary| &summary.outliers);
             outliers.is_some_and(|outliers| outliers.contains(&position)).to_string()
         }
         _ => match name.split_once('_') {
-            Some((group @ ("latency" | "phases"), part)) => text(&recorded[group][part]),
+            Some((group @ ("latency" | "phases" | "steady"), part)) => text(&recorded[group][part]),
             _ => text(labels.get(name).unwrap_or(&recorded[name])),
         },
     }

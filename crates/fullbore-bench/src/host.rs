@@ -8,6 +8,7 @@ use fullbore::probe::{self, DeviceNumber, Facts, Machine};
 use fullbore::sys;
 
 use crate::document::{Device, EngineFact, Environment, FileSystem};
+use crate::grouping;
 use crate::test_files::TestFiles;
 
 pub(crate) fn room(facts: &Facts) -> (u64, u64) {
@@ -39,6 +40,17 @@ pub(crate) fn read_ahead(facts: &[Facts]) -> u64 {
     devices.filter_map(|device| device.queue.read_ahead).max().unwrap_or(USUAL)
 }
 
+/// Returns a note for each directory that is on the same devices as an earlier one.
+pub(crate) fn shared_devices(facts: &[Facts]) -> Vec<String> {
+    let shared = |(at, this): (usize, &Facts)| {
+        let same = |other: &&Facts| !devices(this).is_empty() && devices(this) == devices(other);
+        let earlier = facts[..at].iter().find(same)?;
+        let [here, there] = [this, earlier].map(|facts| &facts.path);
+        Some(format!("{here} is on the same device as {there}: together they measure one disk, not two."))
+    };
+    facts.iter().enumerate().filter_map(shared).collect()
+}
+
 pub(crate) fn missing_without_root() -> Option<String> {
     (sys::effective_user() != 0).then(|| {
         "Not run as root: registering large io_uring buffers may be limited (RLIMIT_MEMLOCK), and some device \
@@ -56,16 +68,19 @@ pub(crate) fn returned_memory(machine: &Machine) -> Option<String> {
     })
 }
 
-pub(crate) fn environment(facts: &Facts, machine: &Machine, test_files: &TestFiles) -> Environment {
-    let file_system = facts.file_system.as_ref().map_or_else(FileSystem::default, |system| FileSystem {
+/// Returns the environment: the file system of the first directory, and the devices of all.
+pub(crate) fn environment(facts: &[Facts], machine: &Machine, test_files: &TestFiles) -> Environment {
+    let mut facts = facts.to_vec();
+    // A serial number identifies one machine in the world, and the document does not need it.
+    facts.iter_mut().flat_map(|facts| &mut facts.devices).for_each(forget_serial);
+    let (first, others) = (&facts[0], &facts[1..]);
+    let file_system = first.file_system.as_ref().map_or_else(FileSystem::default, |system| FileSystem {
         kind: system.kind.clone(),
         mount_point: system.mount_point.clone(),
         options: [system.mount_options.join(","), system.super_options.join(",")].join(","),
         source: system.source.clone(),
     });
-    let mut facts = facts.clone();
-    // A serial number identifies one machine in the world, and the document does not need it.
-    facts.devices.iter_mut().for_each(forget_serial);
+    let devices = grouping::distinct(facts.iter().flat_map(|facts| &facts.devices).map(described));
     Environment {
         kernel: format!("{} {}", system(), machine.kernel.as_deref().unwrap_or("of an unknown release")),
         cpu_model: machine.processor.clone().unwrap_or_else(|| machine.architecture.clone()),
@@ -73,9 +88,9 @@ pub(crate) fn environment(facts: &Facts, machine: &Machine, test_files: &TestFil
         cpu_quota: machine.quota,
         memory_bytes: machine.memory(),
         file_system,
-        devices: facts.devices.iter().map(described).collect(),
+        devices,
         engines: engines(&test_files.written),
-        facts: serde_json::json!({ "path": facts, "machine": machine }),
+        facts: serde_json::json!({ "path": first, "other_paths": others, "machine": machine }),
     }
 }
 

@@ -9,6 +9,7 @@ mod block;
 mod cgroup;
 mod child;
 mod clock;
+mod comparable;
 pub mod comparison;
 pub mod csv;
 pub mod document;

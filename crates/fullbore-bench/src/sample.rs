@@ -7,8 +7,8 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::probe::{self, DeviceCounters, DeviceNumber, ProcessUsage, SystemUsage};
 
 use crate::action::{
-    DeviceIo, DeviceLimits, ExpectedState, Iteration, RunContext, Workload, ramp_up_without_cache,
-    steady_pace,
+    DeviceIo, DeviceLimits, ExpectedState, Iteration, RunContext, SteadyPace, Workload,
+    ramp_up_without_cache, steady_pace,
 };
 use crate::document::{CacheState, Proof, Regime, Sample, Slices, SteadyPart};
 use crate::recorder::{Counters, Recording, record, sum};
@@ -37,7 +37,7 @@ pub(crate) fn take_sample(
     sampled.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let what = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked");
-        Err(Error::new(ErrorKind::Io, "measure", "the trial", what.to_owned()))
+        Err(Error::new(ErrorKind::Io, "measure", "", what.to_owned()).without_path())
     })
 }
 
@@ -163,6 +163,7 @@ fn add_course(
     };
     let moved = last.bytes - first.bytes;
     sample.regime = Some(limits.regime(counters, recording));
+    sample.writes = Some(counters.writes);
     let count = SLICES.min(series.len() - 1).max(1);
     let seconds = (last.at - first.at) / count as f64;
     let ends: Vec<f64> = (0..=count).map(|end| bytes_at(&series, first.at + end as f64 * seconds)).collect();
@@ -171,13 +172,15 @@ fn add_course(
     let period = limits.period(counters.writes);
     // A peer's own ramp moves bytes that it does not count.
     let same = (sample.bytes as f64 / moved - 1.0).abs() <= COUNTED;
-    if let Some((pace, seconds)) = steady_pace(recording, period).filter(|_| elastic && same) {
+    let steady = steady_pace(recording, period).filter(|_| elastic && same);
+    if let Some(SteadyPace { pace, seconds, .. }) = steady {
         let bytes = pace.bytes * seconds * sample.bytes as f64 / moved;
         sample.steady = Some(SteadyPart { bytes, seconds });
     }
-    sample.uncertainty = period.map_or(0.0, |period| match &sample.steady {
+    sample.uncertainty = period.map_or(0.0, |period| match steady {
         // One reading at each end.
-        Some(steady) => (period / 10.0).min(0.01) / steady.seconds,
+        Some(SteadyPace { seconds, whole_periods: true, .. }) => (period / 10.0).min(0.01) / seconds,
+        Some(SteadyPace { seconds, .. }) => period / seconds,
         None => period / sample.seconds,
     });
 }

@@ -9,7 +9,8 @@ use crate::document::{
     Summary, experiments, series,
 };
 use crate::report::{
-    NO_DEFAULT, advice, capital, headline_figures, measured_rate, spanned, tiles, verdict, wrong_predictions,
+    NO_DEFAULT, advice, capital, device_facts, headline_figures, measured_rate, spanned, tiles, verdict,
+    wrong_predictions,
 };
 use crate::units;
 
@@ -329,14 +330,8 @@ fn headlines(sheet: &mut Sheet, document: &Document) {
     for [name, rate, how] in &tiles {
         sheet.columns(&[(&capital(name), NAME), (rate, RATE)], how);
     }
-    for limit in document.findings.limits.iter().filter(|limit| limit.limited()) {
-        sheet.columns(&[("Device limits", NAME)], &limit.words());
-    }
-    for found in document.findings.credit.iter().filter(|found| found.fit.burst.is_some()) {
-        sheet.columns(&[("Device credit", NAME)], &format!("{}s: {}", found.operation, found.text()));
-    }
-    for found in document.findings.variation.iter().filter(|found| found.variation.matters()) {
-        sheet.columns(&[("Storage", NAME)], &found.words());
+    for (what, text) in device_facts(document) {
+        sheet.columns(&[(what, NAME)], &text);
     }
 }
 

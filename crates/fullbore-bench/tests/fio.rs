@@ -254,12 +254,22 @@ fn unsupported_options_are_rejected_with_line() {
         ("numjobs=2", 3, "streams"),
         ("size=20%", 3, "50%"),
         ("numjobs=1000", 3, "256"),
+        ("rw=write\nfallocate=truncate", 4, "sparse"),
     ] {
         let error = import(&format!("[a]\nbs=8k\n{option}\n"), "x").unwrap_err();
-        assert_eq!((error.line, error.option.as_str()), (line, option));
+        assert_eq!((error.line, error.option.as_str()), (line, option.lines().last().unwrap()));
         assert!(error.why.contains(reason), "{error}");
     }
     assert!(import("", "x").is_err());
+    // A direction without a size of its own has the usual one, as in fio.
+    for (sizes, reads, writes) in
+        [("8k", "8K", "8K"), ("8k,", "8K", "4K"), (",8k", "4K", "8K"), ("8k,16k,", "8K", "16K")]
+    {
+        for (rw, size) in [("read", reads), ("write", writes)] {
+            let imported = import(&format!("[a]\nrw={rw}\nbs={sizes}\noverwrite=1\n"), "x").unwrap();
+            assert!(imported.toml.contains(&format!("request={size},")), "{sizes}: {}", imported.toml);
+        }
+    }
     // Options that are switched off have no effect.
     assert!(import("[a]\nfsync=0\nverify=0\nhipri=0\nsync=0\n", "x").is_ok());
     let durable = import("[a]\nrw=write\noverwrite=1\ndirect=1\nsync=dsync\n", "x").unwrap();

@@ -78,7 +78,7 @@ fn catch(wake: &Handle, caught: &Arc<AtomicUsize>, alone: &Arc<AtomicBool>) -> i
     Ok(())
 }
 
-/// Lets Ctrl-C, Ctrl-Break, the closing of the console and the end of the session end the process, on a thread that the
+/// Lets Ctrl-C, Ctrl-Break and the closing of the console end the process, on a thread that the
 /// system starts for them; starts the thread that flushes held output: once woken, it calls `flush_overdue` regularly
 /// while it returns true.
 #[cfg(windows)]

@@ -169,8 +169,8 @@ impl Findings {
     /// Reports a comparison that failed. It counts as not kept.
     pub(crate) fn record_error(&mut self, what: &str, why: &dyn std::error::Error) {
         self.errors += 1;
-        self.note(format!("TROUBLE {what}: {why}"));
-        self.add_missing(what, format!("TROUBLE: {why}"));
+        self.note(format!("FAILED {what}: {why}"));
+        self.add_missing(what, format!("FAILED: {why}"));
     }
 
     fn add_missing(&mut self, what: &str, why: String) {

@@ -8,7 +8,7 @@ use fullbore::probe::DeviceNumber;
 
 use super::limit_search::{BIN, LIMITED, PERIODS, search, steady_pace};
 use super::workload::{Ramp, RunContext};
-use crate::document::{DeviceLimit, Regime};
+use crate::document::{Burst, DeviceLimit, Regime};
 use crate::recorder::{Counters, Recording, record, sum};
 use crate::stats::{Pace, Reading};
 
@@ -53,9 +53,21 @@ struct PaceLimit {
     places: Vec<usize>,
     bytes: f64,
     requests: f64,
+    /// Bytes beyond the sustained ones that the device moved before its throughput fell.
+    credit: f64,
 }
 
 impl PaceLimit {
+    /// True if a recording has moved so much more than the sustained bytes that the credit must be gone; also if only the
+    /// requests are limited, as their credit is unknown.
+    fn spent_by(&self, series: &[Reading]) -> bool {
+        /// The credit that the search found may have been a part of it.
+        const MORE: f64 = 2.0;
+        let (Some(first), Some(last)) = (series.first(), series.last()) else { return false };
+        let beyond = last.bytes - first.bytes - self.bytes * (last.at - first.at);
+        self.bytes.is_infinite() || beyond > MORE * self.credit
+    }
+
     /// True if a limiter was seen.
     fn is_finite(&self) -> bool {
         self.bytes.min(self.requests).is_finite()
@@ -154,7 +166,9 @@ impl DeviceLimits {
             };
             let requests = limit.requests_per_s.filter(|_| !devices.is_empty()).unwrap_or(f64::INFINITY);
             let bytes = limit.sustained.unwrap_or(f64::INFINITY);
-            Some(PaceLimit { target: known.target, places, bytes, requests })
+            let share = |burst: Burst| 1.0 - (bytes / burst.rate).min(1.0);
+            let credit = limit.burst.map_or(0.0, |burst| burst.bytes as f64 * share(burst));
+            Some(PaceLimit { target: known.target, places, bytes, requests, credit })
         };
         self.known(writes).iter().filter_map(of).collect()
     }
@@ -201,11 +215,12 @@ impl DeviceLimits {
         done
     }
 
-    /// Withdraws the limits that devices exceeded in the second half of a recording.
+    /// Withdraws the limits that devices exceeded in the second half of a recording, if it moved more than their credit.
     fn withdraw(&self, counters: &Counters<'_>, recording: &Recording) {
         for limit in self.finite_paces(counters) {
             let series = sum(recording, limit.places.iter().copied());
-            if last_pace(&series, SPENDING / 2.0, 0.0).is_some_and(|pace| !limit.covers(pace)) {
+            let exceeds = last_pace(&series, SPENDING / 2.0, 0.0).is_some_and(|pace| !limit.covers(pace));
+            if exceeds && limit.spent_by(&series) {
                 let mut known = self.known.borrow_mut();
                 let refuted = known
                     .iter_mut()
@@ -226,7 +241,7 @@ impl DeviceLimits {
         let of = |limit: &PaceLimit| {
             let series = sum(recording, limit.places.iter().copied());
             let whole = Pace::between(series.first()?, series.last()?);
-            let steady = steady_pace(&vec![series], period).map(|steady| steady.0);
+            let steady = steady_pace(&vec![series], period).map(|steady| steady.pace);
             (whole.bytes > 0.0).then(|| limit.regime(steady.unwrap_or(whole)))
         };
         let found: Vec<Regime> =
@@ -288,7 +303,8 @@ mod tests {
 
     #[test]
     fn an_exceeded_limit_is_withdrawn_once() {
-        let limits = known(DeviceLimit { sustained: Some(1e8), ..DeviceLimit::default() });
+        let limit = DeviceLimit { sustained: Some(1e8), ..DeviceLimit::default() };
+        let limits = known(limit.clone());
         let progress = fullbore::pattern::Progress::default();
         let counters = Counters { devices: &[DEVICE], writes: false, progress: &progress };
         let series = (0..=800).map(|place| 0.005 * f64::from(place)).map(|at| Reading {
@@ -296,7 +312,16 @@ mod tests {
             bytes: 2e8 * at,
             requests: at,
         });
-        limits.withdraw(&counters, &vec![series.collect()]);
+        let recording: Recording = vec![series.collect()];
+        // Four seconds at 200 MB/s: 400 MB more than it sustains.
+        let burst = |bytes| DeviceLimit { burst: Some(Burst { rate: 4e8, bytes }), ..limit.clone() };
+        let large = known(burst(400_000_000));
+        large.withdraw(&counters, &recording);
+        assert_eq!(regime(&large, 2e8, 1e3), Regime::Burst, "the credit may not be spent yet");
+        let small = known(burst(200_000_000));
+        small.withdraw(&counters, &recording);
+        assert!(small.found().is_empty());
+        limits.withdraw(&counters, &recording);
         assert_eq!(regime(&limits, 5e7, 1e3), Regime::Unknown);
         assert_eq!(limits.take_withdrawn().len(), 1);
         assert!(limits.take_withdrawn().is_empty() && limits.found().is_empty());

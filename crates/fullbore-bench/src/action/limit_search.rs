@@ -45,11 +45,21 @@ pub(super) const PERIODS: f64 = 10.0;
 /// Share of the small requests per second from which on large ones are limited by their number, too.
 pub(super) const LIMITED: f64 = 0.85;
 
-/// Returns pace and duration of the part of a recording that determines its throughput: after a fall, over whole
-/// accounting periods, of which each device has its own; `None` if it is the whole recording.
-pub(crate) fn steady_pace(recording: &Recording, period: Option<f64>) -> Option<(Pace, f64)> {
+/// The part of a recording that determines its throughput.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SteadyPace {
+    pub(crate) pace: Pace,
+    /// Its duration.
+    pub(crate) seconds: f64,
+    /// True if it has whole accounting periods of each device.
+    pub(crate) whole_periods: bool,
+}
+
+/// Returns the part of a recording that determines its throughput: after a fall, over whole accounting periods, of which each
+/// device has its own; `None` if it is the whole recording.
+pub(crate) fn steady_pace(recording: &Recording, period: Option<f64>) -> Option<SteadyPace> {
     let mut cut = false;
-    let mut total = (Pace::default(), 0.0f64);
+    let mut total = SteadyPace { pace: Pace::default(), seconds: 0.0, whole_periods: true };
     for series in recording {
         let (Some(first), Some(last)) = (series.first(), series.last()) else { continue };
         if last.bytes <= first.bytes {
@@ -57,16 +67,19 @@ pub(crate) fn steady_pace(recording: &Recording, period: Option<f64>) -> Option<
         }
         let range = steady_range(series, period);
         cut |= range.is_some();
-        let (from, to) = range.map_or((first, last), |(from, to)| (&series[from], &series[to]));
+        total.whole_periods &= range.is_some_and(|range| range.2);
+        let (from, to) = range.map_or((first, last), |(from, to, _)| (&series[from], &series[to]));
         let pace = Pace::between(from, to);
-        total.0 = Pace { bytes: total.0.bytes + pace.bytes, requests: total.0.requests + pace.requests };
-        total.1 = total.1.max(to.at - from.at);
+        let sum = total.pace;
+        total.pace = Pace { bytes: sum.bytes + pace.bytes, requests: sum.requests + pace.requests };
+        total.seconds = total.seconds.max(to.at - from.at);
     }
     cut.then_some(total)
 }
 
-/// Returns the first and the last reading of a device's steady transfers; `None` if all are steady.
-fn steady_range(series: &[Reading], period: Option<f64>) -> Option<(usize, usize)> {
+/// Returns the first and the last reading of a device's steady transfers, and true if they have whole periods; `None` if all
+/// are steady.
+fn steady_range(series: &[Reading], period: Option<f64>) -> Option<(usize, usize, bool)> {
     let series = up_to_the_last_transfer(series);
     let fell = fall(series, period.unwrap_or(0.0).max(BIN)).map_or(0, |fall| fall.at);
     let mut from = fell;
@@ -75,8 +88,8 @@ fn steady_range(series: &[Reading], period: Option<f64>) -> Option<(usize, usize
         from = series.partition_point(|reading| reading.at < series[fell].at + period).min(series.len() - 1);
     }
     match period.and_then(|_| whole_periods(&series[from..])) {
-        Some((first, last)) => Some((from + first, from + last)),
-        None => (fell > 0).then_some((fell, series.len() - 1)),
+        Some((first, last)) => Some((from + first, from + last, true)),
+        None => (fell > 0).then_some((fell, series.len() - 1, false)),
     }
 }
 
@@ -112,7 +125,7 @@ fn limit_of(large: &[Reading], small: &[Reading]) -> Option<DeviceLimit> {
     let bin = period.unwrap_or(0.0).max(BIN);
     let sustained = |series: &[Reading]| {
         (period.is_some() || fall(series, bin).is_some()).then_some(())?;
-        let (from, to) = steady_range(series, period)?;
+        let (from, to, _) = steady_range(series, period)?;
         Some(Pace::between(&series[from], &series[to]))
     };
     let (large_pace, small_pace) = (sustained(large), sustained(small));

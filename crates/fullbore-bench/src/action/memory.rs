@@ -176,7 +176,7 @@ fn pass(kind: Kind, workers: usize, bytes: u64) -> Result<(u64, f64)> {
 
 /// Memory with content, on huge pages as far as the system has them: the roof is the fastest way through memory.
 fn source() -> Result<Buf> {
-    let pool = Pool::new(1, PART).map_err(|error| Error::io("allocate", "memory", error));
+    let pool = Pool::new(1, PART).map_err(|error| Error::io("allocate memory", "", error).without_path());
     let mut source = pool?.take().expect("a new pool is full");
     source.place(0, PART);
     source.data_mut().fill(1);

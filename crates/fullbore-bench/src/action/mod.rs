@@ -27,7 +27,7 @@ mod whole_file;
 mod workload;
 
 pub(crate) use device_limits::DeviceLimits;
-pub(crate) use limit_search::{ramp_up_without_cache, steady_pace};
+pub(crate) use limit_search::{SteadyPace, ramp_up_without_cache, steady_pace};
 pub(crate) use registry::ACTIONS;
 pub(crate) use settings::Settings;
 pub(crate) use workload::{

@@ -211,7 +211,7 @@ impl Stripes {
     }
 
     fn lost(&self, what: &str) -> Error {
-        Error::new(ErrorKind::Invalid, "stripe over", "files", format!("{what} was lost"))
+        Error::new(ErrorKind::Invalid, "transfer", "", format!("{what} was lost")).without_path()
     }
 }
 

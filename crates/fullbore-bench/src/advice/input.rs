@@ -21,8 +21,10 @@ impl<'a> EligibleCell<'a> {
     /// `None` without usable samples, if limited by the meter, or if proof contradicts half of the samples or more.
     pub(super) fn of(cell: &'a Cell) -> Option<Self> {
         let summary = cell.summary.as_ref()?;
+        // Those that do not count beside longer ones, or of the other regime, too.
+        let usable = cell.samples.iter().filter(|sample| sample.usable()).count();
         let sound = !summary.tool_bound
-            && summary.contradicted < summary.n.max(1)
+            && summary.contradicted < usable.max(1)
             && summary.rate.value.is_finite()
             && summary.rate.value > 0.0
             && cell.labels.cache != Some(CacheState::Mixed);

@@ -8,7 +8,8 @@ const MARGIN: f64 = 1.1;
 
 /// Returns the regime of a sample by the credit that continuous transfer found in its direction: `Burst` above the sustained
 /// rate of a device with a burst, which the search for limiters may have missed; otherwise, of an unknown regime, `Sustained`
-/// if bytes were transferred continuously at a steady rate. `None` if the regime remains as it is.
+/// up to the rate at which bytes were transferred continuously, if that was steady. `None` if the regime remains as it is: a
+/// faster sample may have spent a credit that was gone when the transfer began.
 pub(crate) fn regime_by_credit(sample: &Sample, credit: &[DeviceCredit]) -> Option<Regime> {
     if !matches!(sample.regime, Some(Regime::Unknown | Regime::Sustained)) || sample.course.is_some() {
         return None;
@@ -20,13 +21,13 @@ pub(crate) fn regime_by_credit(sample: &Sample, credit: &[DeviceCredit]) -> Opti
             RateUnit::Bytes => Some(sample.rate()),
             RateUnit::Requests => sample.requests_per_s(),
         };
-        found.fit.burst.is_some() && pace.is_some_and(|pace| pace > MARGIN * found.fit.sustained.value)
+        pace.is_some_and(|pace| pace > MARGIN * found.fit.sustained.value)
     };
-    if known().any(exceeds) {
+    if known().any(|found| found.fit.burst.is_some() && exceeds(found)) {
         return Some(Regime::Burst);
     }
-    let steady = sample.regime == Some(Regime::Unknown) && known().any(|found| found.unit == RateUnit::Bytes);
-    steady.then_some(Regime::Sustained)
+    let covered = |found: &DeviceCredit| found.unit == RateUnit::Bytes && !exceeds(found);
+    (sample.regime == Some(Regime::Unknown) && known().any(covered)).then_some(Regime::Sustained)
 }
 
 /// Makes the regime of samples of a direction unknown: the limit by which they were labelled was withdrawn.
@@ -83,11 +84,8 @@ mod tests {
         assert_eq!(regime_by_credit(&limited(6_400_000_000), &writes), Some(Regime::Burst), "missed");
         assert_eq!(regime_by_credit(&limited(1_700_000_000), &writes), None);
         let none = [credit("write", RateUnit::Bytes, 6e9, false, true)];
-        assert_eq!(
-            regime_by_credit(&sample(6_800_000_000, true), &none),
-            Some(Regime::Sustained),
-            "no burst"
-        );
+        assert_eq!(regime_by_credit(&sample(6_500_000_000, true), &none), Some(Regime::Sustained));
+        assert_eq!(regime_by_credit(&sample(6_800_000_000, true), &none), None, "of an earlier credit?");
         let varying = [credit("write", RateUnit::Bytes, 6e9, false, false)];
         assert_eq!(regime_by_credit(&sample(6_400_000_000, true), &varying), None);
     }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::change::{Change, Judgement, Measure, holm};
 use super::compared_run::{
     CellChange, ComparedRun, Matched, Origin, Unmatched, VerdictCounts, are_interleaved, correct,
-    match_cells, measured,
+    match_cells, measured, same_regime,
 };
 use super::difference::{Difference, Differences, Error, shown};
 use super::environment::differences;
@@ -116,7 +116,7 @@ fn compare_run(
     for &(a, b, matched) in &pairs {
         let (a, b) = (before[a], now[b]);
         let name = shown(names.get(&b.id).unwrap_or(&b.id));
-        match (measured(a), measured(b)) {
+        match (measured(a), measured(b).and_then(|()| same_regime(a, b))) {
             (Ok(()), Ok(())) => {
                 cells.extend(CellChange::of(a, b, name, matched, interleaved, options));
             }

@@ -200,6 +200,17 @@ pub(super) fn measured(cell: &Cell) -> Result<(), String> {
     })
 }
 
+/// Succeeds unless one cell has figures of a burst only and the other of sustained throughput; the error is the reason.
+pub(super) fn same_regime(baseline: &Cell, this: &Cell) -> Result<(), String> {
+    let regime = |cell: &Cell| cell.summary.as_ref().and_then(|summary| summary.regime);
+    match (regime(baseline), regime(this)) {
+        (Some(before), Some(now)) if before.opposite() == Some(now) => {
+            Err(format!("{} in the baseline, {} in this document", before.word(), now.word()))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn notes(baseline: &Cell, this: &Cell) -> Vec<String> {
     let mut notes: Vec<String> = label_changes(&baseline.labels, &this.labels);
     let length = |cell: &Cell| {

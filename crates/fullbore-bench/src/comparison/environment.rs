@@ -202,8 +202,10 @@ fn known(environment: &Environment) -> Vec<DeviceSettings> {
             DeviceSettings { name: device.name.clone(), settings }
         })
         .collect();
-    let probed = environment.facts.pointer("/path/devices").and_then(Value::as_array);
-    for value in probed.into_iter().flatten() {
+    let others = environment.facts.get("other_paths").and_then(Value::as_array);
+    let paths = environment.facts.get("path").into_iter().chain(others.into_iter().flatten());
+    let probed = paths.filter_map(|path| path.get("devices").and_then(Value::as_array));
+    for value in probed.flatten() {
         let name = value.get("name").map(plain).unwrap_or_default();
         if let Some(device) = devices.iter_mut().find(|device| device.name == name) {
             add(&mut device.settings, "", value);

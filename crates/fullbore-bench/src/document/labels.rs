@@ -111,8 +111,9 @@ impl fmt::Display for Disks {
     }
 }
 
-/// Words in a variant that describe a test of the device, not a choice of a program.
-const DEVICE_TEST: [&str; 4] = ["reread", "prefetch", "write cache", "write-cache"];
+/// Words in a variant that describe a test of the device, not a choice of a program. The mean rate of a continuous transfer is of
+/// burst and sustained throughput together.
+const DEVICE_TEST: [&str; 5] = ["reread", "prefetch", "write cache", "write-cache", "continuous"];
 
 impl Labels {
     /// Returns labels of an operation by an access method.

@@ -79,6 +79,9 @@ pub struct Run {
     /// The requested sets of experiments, in order, as TOML by name; `--resume` continues with them.
     #[serde(default)]
     pub sets: Vec<(String, String)>,
+    /// True if fio runs the cells, too; `--resume` continues with it.
+    #[serde(default)]
+    pub with_fio: bool,
     /// The requested regime.
     #[serde(default)]
     pub regime: Regime,

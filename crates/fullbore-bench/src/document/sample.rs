@@ -47,6 +47,9 @@ pub struct Sample {
     pub phases: Option<Phases>,
     /// Throughput of each stream or target, in bytes per second.
     pub streams: Vec<f64>,
+    /// True for writes to a device, false for reads; `None` for work without a device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub writes: Option<bool>,
     /// Regime of the device; `None` for a sample that needs none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub regime: Option<Regime>,
@@ -90,9 +93,11 @@ impl Sample {
         self.user_s + self.system_s
     }
 
-    /// True if the devices wrote more than they read; `None` without their counters.
+    /// True if it writes to a device, or the devices wrote more than they read; `None` if neither is known.
     pub(crate) fn writes_device(&self) -> Option<bool> {
-        self.device_written_bytes.zip(self.device_read_bytes).map(|(written, read)| written > read)
+        let more =
+            || self.device_written_bytes.zip(self.device_read_bytes).map(|(written, read)| written > read);
+        self.writes.or_else(more)
     }
 
     /// True if the sample counts: it took time, moved bytes, and its proof does not contradict it.

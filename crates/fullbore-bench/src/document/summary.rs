@@ -199,6 +199,9 @@ pub struct Cell {
     pub summary: Option<Summary>,
     /// Reason why the cell was not measured.
     pub skipped: Option<String>,
+    /// Error of a later sample, which ended the measurement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
 }
 
 impl Summary {
@@ -223,7 +226,7 @@ impl Cell {
     /// Creates a cell without samples.
     pub fn new(id: impl Into<String>, experiment: impl Into<String>, labels: Labels) -> Self {
         let (id, experiment) = (id.into(), experiment.into());
-        Self { id, experiment, labels, samples: Vec::new(), summary: None, skipped: None }
+        Self { id, experiment, labels, samples: Vec::new(), summary: None, skipped: None, failed: None }
     }
 
     /// Creates a cell that cannot be measured here.
@@ -239,6 +242,9 @@ impl Cell {
     /// Recomputes the summary from the samples.
     pub fn summarise(&mut self, options: &SummaryOptions) {
         self.summary = summarise(&self.samples, &self.labels, options);
+        if let (Some(summary), Some(reason)) = (&mut self.summary, &self.failed) {
+            summary.flags.push(Warning::Failed(reason.clone()));
+        }
     }
 
     /// Returns the samples that the summary counts, in order: usable ones of one regime, without the short ones of the first

@@ -18,6 +18,8 @@ pub enum StopReason {
     TimeUp,
     /// The run was interrupted.
     Interrupted,
+    /// A later sample of the cell failed.
+    Failed,
 }
 
 /// A warning about a cell's samples. Warnings with the same text are equal, those of a document, too.
@@ -73,6 +75,8 @@ pub enum Warning {
         /// Arriving requests per second.
         requested: u64,
     },
+    /// The error of a sample; those before it count.
+    Failed(String),
     /// Measuring stopped before the target precision.
     Unfinished {
         /// The reason.
@@ -92,8 +96,11 @@ pub enum Warning {
 }
 
 /// Beginnings of the texts of [`Warning::Unfinished`].
-const UNFINISHED: [(StopReason, &str); 2] =
-    [(StopReason::TimeUp, "time up"), (StopReason::Interrupted, "interrupted")];
+const UNFINISHED: [(StopReason, &str); 3] = [
+    (StopReason::TimeUp, "time up"),
+    (StopReason::Interrupted, "interrupted"),
+    (StopReason::Failed, "ended by an error"),
+];
 
 impl Warning {
     /// Returns the reason if measuring stopped before the target precision.
@@ -170,6 +177,7 @@ impl fmt::Display for Warning {
                     "{reached} of {requested} arriving requests per second completed: the others waited"
                 )
             }
+            Self::Failed(reason) => write!(f, "a later sample failed: {reason}"),
             Self::Unfinished { stop, samples: count, width } => {
                 let reason =
                     UNFINISHED.iter().find(|(known, _)| known == stop).map_or("stopped", |one| one.1);

@@ -3,11 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::fit::{Basis, Fit, SimilarPath};
-use super::law::{Load, Memory, PathLaw, Term};
+use super::law::{Flights, Load, Memory, PathLaw, Term};
 use super::numerics::in_hull;
 use super::path::{self, Member, Requests};
 use super::query::Query;
-use crate::document::{AccessMethod, CacheState, Cell, Labels, Limit};
+use crate::comparable::comparable_cells;
+use crate::document::{AccessMethod, CacheState, Cell, Document, Labels, Limit};
 use crate::stats::Estimate;
 
 /// A predicted throughput.
@@ -50,6 +51,12 @@ pub(super) struct Path {
 }
 
 impl Model {
+    /// Fits a model to the figures of the regime that a run requested.
+    pub fn of(document: &Document) -> Self {
+        let cells = comparable_cells(&document.cells, document.run.regime);
+        Self::fit(&*cells, document.environment.usable_processors())
+    }
+
     /// Fits a model to the measured cells of a machine with `processors`.
     pub fn fit<'a>(cells: impl IntoIterator<Item = &'a Cell>, processors: u32) -> Self {
         let cells: Vec<&Cell> = cells.into_iter().collect();
@@ -100,15 +107,24 @@ impl Model {
         }
         let matching: Vec<&Path> = self.paths.iter().filter(|path| query.matches(&path.key)).collect();
         let requests = query.requests();
+        // A query that names no method is about that of the path.
+        let own = |path: &Path, requests: Requests| match (&query.method, requests.flights) {
+            (None, Flights::Queue(_)) => {
+                let measured = path.members.iter().map(|member| member.requests.flights);
+                let queue = measured.into_iter().find(|flights| matches!(flights, Flights::Queue(_)));
+                Requests { flights: queue.unwrap_or(requests.flights), ..requests }
+            }
+            _ => requests,
+        };
         // The machine as it is decides the path: a changed one has no measured cells.
         let here = Requests { disks: 1, chunk: None, ..requests };
-        let known = matching
-            .iter()
-            .filter_map(|path| Some((path, path.predict(&here, &self.machine, &Query::unchanged())?)));
+        let known = matching.iter().filter_map(|path| {
+            Some((path, path.predict(&own(path, here), &self.machine, &Query::unchanged())?))
+        });
         let best = known.max_by(|(_, a), (_, b)| {
             b.extrapolated.cmp(&a.extrapolated).then(a.rate.value.total_cmp(&b.rate.value))
         });
-        best.and_then(|(path, _)| path.predict(&requests, &self.machine, query))
+        best.and_then(|(path, _)| path.predict(&own(path, requests), &self.machine, query))
             .ok_or_else(|| query.unmeasured(!matching.is_empty()))
     }
 }

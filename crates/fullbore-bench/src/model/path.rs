@@ -67,12 +67,12 @@ pub(super) fn key(labels: &Labels) -> Option<Labels> {
     Some(key)
 }
 
-/// Returns the mechanism of a method's requests; that of `uring` if the method is unknown.
+/// Returns the mechanism of a method's requests; that of the system's method of many requests if the method is unknown.
 pub(super) fn flights(method: &str, depth: u32, workers: u32) -> Flights {
     match engine::method(method) {
         _ if workers > 1 => Flights::Workers,
         Some(method) if depth > 1 => Flights::Queue(method.name),
-        None if depth > 1 => Flights::Queue("uring"),
+        None if depth > 1 => Flights::Queue(engine::deep_method().name),
         _ => Flights::One,
     }
 }

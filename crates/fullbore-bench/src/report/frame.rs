@@ -70,7 +70,9 @@ fn environment_facts(document: &Document) -> Vec<(String, String)> {
         facts.push((format!("device {}", device.name), format!("{model}{turning}{}", queue.join("; "))));
     }
     for limit in &document.findings.limits {
-        facts.push(("device limits".into(), limit.words()));
+        let directory =
+            if run.directories.len() > 1 { format!("{}: ", limit.directory) } else { String::new() };
+        facts.push(("device limits".into(), directory + &limit.words()));
     }
     for found in &document.findings.variation {
         facts.push(("storage during the run".into(), found.words()));
@@ -179,6 +181,7 @@ fn stop_word(stop: StopReason) -> &'static str {
         StopReason::Precise => "precise",
         StopReason::TimeUp => "time up",
         StopReason::Interrupted => "interrupted",
+        StopReason::Failed => "failed",
     }
 }
 

@@ -20,7 +20,7 @@ mod verdict;
 pub(crate) use advice::{NO_DEFAULT, advice};
 pub(crate) use frame::{measured_rate, wrong_predictions};
 pub(crate) use picture::clipped;
-pub(crate) use prose::{capital, headline_figures, spanned, tiles};
+pub(crate) use prose::{capital, device_facts, headline_figures, spanned, tiles};
 pub(crate) use verdict::verdict;
 
 use crate::block::{Section, html, markdown};

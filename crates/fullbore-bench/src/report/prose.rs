@@ -2,10 +2,12 @@
 //! their intervals, and cells compared.
 
 use crate::block::{Block, Section};
+use crate::comparable::comparable;
 use crate::document::{
     AccessMethod, CacheState, Cell, Document, Headline, Labels, Operation, Peak, Regime, Series, StopReason,
     Summary, is_ordinary, page_size,
 };
+use crate::grouping::grouped;
 use crate::simplicity::fastest_known;
 use crate::stats::{
     Bootstrap, Comparison, DEFAULT_MARGIN, Estimate, Verdict, compare_rates, correlation_time, quantile,
@@ -17,12 +19,46 @@ pub(super) fn section(document: &Document) -> Section {
     Section::new("summary", "Summary", blocks)
 }
 
-/// Four to six sentences, each with its figures; fewer when less was measured.
+/// Four to six sentences, each with its figures, and facts of the devices; fewer when less was measured.
 fn sentences(document: &Document) -> Vec<String> {
     let described = [scope(document), reading(document), writing(document), roof(document), waste(document)];
     let mut sentences: Vec<String> = described.into_iter().flatten().collect();
+    sentences.extend(device_facts(document).into_iter().map(|(what, text)| format!("{what}: {text}.")));
     sentences.push(quality(document));
     sentences
+}
+
+/// Facts of the devices that qualify the figures, each with its name: limits, credit, and variation. A device without a limiter is
+/// named if the regime of a headline figure is unknown.
+pub(crate) fn device_facts(document: &Document) -> Vec<(&'static str, String)> {
+    /// The most lines.
+    const MOST: usize = 5;
+    let findings = &document.findings;
+    let regime = |cell: &Cell| cell.summary.as_ref().and_then(|summary| summary.regime);
+    let is_unknown =
+        headline_figures(document).iter().any(|(_, cell, _)| regime(cell) == Some(Regime::Unknown));
+    let shown = findings.limits.iter().filter(|limit| limit.limited() || is_unknown);
+    // Equal limits of several directories share a line.
+    let mut limits =
+        grouped(shown.map(|limit| ((!limit.limited(), limit.words()), limit.directory.as_str())));
+    limits.sort_by_key(|((is_unlimited, _), _)| *is_unlimited);
+    let several = !document.run.directories.is_empty();
+    let limits = limits.into_iter().map(|((is_unlimited, mut words), directories)| {
+        if is_unlimited {
+            words += "; the regime is unknown";
+        }
+        ("Device limits", if several { format!("{}: {words}", directories.join(", ")) } else { words })
+    });
+    let credits = findings.credit.iter().filter(|found| found.fit.burst.is_some());
+    let credits = credits.map(|found| ("Device credit", format!("{}s: {}", found.operation, found.text())));
+    let variation = findings.variation.iter().filter(|found| found.variation.matters());
+    let variation = variation.map(|found| ("Storage", found.words()));
+    let mut facts: Vec<_> = limits.chain(credits).chain(variation).collect();
+    if facts.len() > MOST {
+        let others = facts.split_off(MOST - 1).len();
+        facts.push(("Devices", format!("{others} more facts with --full and under Environment")));
+    }
+    facts
 }
 
 fn fastest(document: &Document, headline: Headline) -> Option<&Peak> {
@@ -123,10 +159,11 @@ fn most_random(document: &Document) -> Option<(&Cell, f64)> {
             let measured = document.cells.iter().filter(|cell| cell.summary.is_some());
             measured.filter(move |cell| Headline::of(&cell.labels) == Some(headline))
         };
+        let kept = comparable(cells(), document.run.regime);
         let sizes: Vec<u64> = cells().filter_map(|c| c.labels.request_bytes).collect();
         let page = page_size(sizes.iter().copied());
         let rated = cells()
-            .filter(|c| c.labels.request_bytes == page)
+            .filter(|c| c.labels.request_bytes == page && kept(c))
             .filter_map(|c| Some((c, c.summary.as_ref()?)))
             .filter_map(|(c, summary)| Some(((c, summary.requests_per_s?), summary)));
         fastest_known(rated.map(|(found, summary)| (found, found.1, summary.n)))

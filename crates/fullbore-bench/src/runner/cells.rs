@@ -127,11 +127,13 @@ impl Cells {
             .into_iter()
             .map(|trial| {
                 let Trial { id, experiment, job, ramp, sample, mut workload } = trial;
-                let known = earlier.and_then(|document| document.cell(&id));
-                let samples = known.map(|cell| cell.samples.clone()).unwrap_or_default();
                 let opened = workload.open(context);
                 let mut labels = workload.labels();
                 labels.job = job;
+                // A load that is a share of what the storage reaches differs in each run.
+                let known = earlier.and_then(|document| document.cell(&id));
+                let same = known.filter(|cell| cell.labels == labels);
+                let samples = same.map(|cell| cell.samples.clone()).unwrap_or_default();
                 // A flush at the end takes a time of its own, which would count for more in a shorter sample.
                 let flushed = Headline::of(&labels) == Some(Headline::FlushedWrites);
                 let least = if flushed && sample.is_none() { SAMPLE.1 } else { 0.0 };
@@ -404,6 +406,12 @@ impl ActiveCell {
         self.cell.counted_in(self.regime).map(Sample::rate).collect()
     }
 
+    /// The error of its rate that the device's accounting period may cause, a share.
+    pub(super) fn uncertainty(&self) -> f64 {
+        let counted = self.cell.counted_in(self.regime).map(|sample| sample.uncertainty);
+        median(&counted.collect::<Vec<_>>()).unwrap_or(0.0)
+    }
+
     /// Sets the regime of its samples in one direction to unknown.
     pub(super) fn withdraw(&mut self, operation: &str) {
         withdraw(self.cell.samples.iter_mut().chain(&mut self.pilot), operation);
@@ -423,9 +431,12 @@ impl ActiveCell {
 
     pub(super) fn refuse(&mut self, error: &Error) {
         self.failed = true;
+        // Without the path, which is a file of the meter, removed after the run.
+        let reason = Some(error.what().map_or_else(|| error.to_string(), str::to_owned));
         if self.rates().is_empty() {
-            // Without the path, which is a file of the meter, removed after the run.
-            self.cell.skipped = Some(error.what().map_or_else(|| error.to_string(), str::to_owned));
+            self.cell.skipped = reason;
+        } else {
+            self.cell.failed = reason;
         }
     }
 

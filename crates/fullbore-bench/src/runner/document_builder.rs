@@ -1,7 +1,5 @@
 //! Results measured so far, as a document that is readable at any time.
 
-use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
@@ -15,6 +13,7 @@ use super::options::Options;
 use crate::analysis::{candidates, credits, findings, regime_by_credit, variations, withdraw};
 use crate::audit::OwnCost;
 use crate::clock::Clock;
+use crate::comparable::comparable_cells;
 use crate::document::{
     Cell, DeviceLimit, Document, Environment, Experiment, Regime, Run, StopReason, SummaryOptions, rfc3339,
 };
@@ -54,6 +53,7 @@ impl DocumentBuilder {
             directory: directories.first().cloned().unwrap_or_default(),
             directories: if directories.len() > 1 { directories } else { Vec::new() },
             sets: options.sets.clone(),
+            with_fio: options.with_fio,
             regime: options.regime,
             precision: Some(options.precision),
             ..Run::default()
@@ -100,10 +100,11 @@ impl DocumentBuilder {
             .advise("measure without --resume, and compare the results"))
     }
 
-    pub(super) fn set_environment(&mut self, facts: &Facts, machine: &Machine, file_sets: &[TestFiles]) {
+    pub(super) fn set_environment(&mut self, facts: &[Facts], machine: &Machine, file_sets: &[TestFiles]) {
         self.environment = host::environment(facts, machine, &file_sets[0]);
         self.run.file_bytes = file_sets[0].len;
         self.run.notes = file_sets.iter().flat_map(|test_files| test_files.notes.clone()).collect();
+        self.run.notes.extend(host::shared_devices(facts));
         self.run.notes.extend(host::missing_without_root());
         self.run.notes.extend(host::returned_memory(machine));
     }
@@ -138,7 +139,14 @@ impl DocumentBuilder {
 
     fn summarised(&self, one: &ActiveCell) -> Cell {
         let mut cell = one.cell();
-        self.summarise(&mut cell, if one.precise { StopReason::Precise } else { StopReason::TimeUp });
+        let stop = match () {
+            () if one.precise && one.uncertainty() <= self.run.precision.unwrap_or(f64::INFINITY) => {
+                StopReason::Precise
+            }
+            () if cell.failed.is_some() => StopReason::Failed,
+            () => StopReason::TimeUp,
+        };
+        self.summarise(&mut cell, stop);
         cell
     }
 
@@ -188,21 +196,6 @@ impl DocumentBuilder {
         }
     }
 
-    /// Returns the cells without those that have only samples of the regime that was not requested: findings never mix
-    /// regimes. Work that was measured in no other remains.
-    fn comparable<'b>(&self, cells: &'b [Cell]) -> Cow<'b, [Cell]> {
-        let Some(other) = self.run.regime.opposite() else { return Cow::Borrowed(cells) };
-        let regime = |cell: &Cell| cell.summary.as_ref().and_then(|summary| summary.regime);
-        let known = cells.iter().filter(|cell| regime(cell).is_some_and(|regime| regime != other));
-        let known: BTreeSet<String> = known.map(|cell| cell.labels.operation.to_string()).collect();
-        let differs =
-            |cell: &Cell| regime(cell) == Some(other) && known.contains(&cell.labels.operation.to_string());
-        if cells.iter().any(differs) {
-            return cells.iter().filter(|cell| !differs(cell)).cloned().collect();
-        }
-        Cow::Borrowed(cells)
-    }
-
     /// Builds the document, of the whole run or of its results so far.
     pub(super) fn document(&self, whole: bool) -> Document {
         let mut run = self.run.clone();
@@ -222,7 +215,7 @@ impl DocumentBuilder {
             document.cells.extend(before.cells.iter().filter(is_new).cloned());
         }
         self.label_by_credit(&mut document.cells);
-        let comparable = self.comparable(&document.cells);
+        let comparable = comparable_cells(&document.cells, self.run.regime);
         document.findings = findings(&comparable, &document.experiments, &Bootstrap::default());
         document.findings.limits.clone_from(&self.limits);
         if whole {
@@ -247,7 +240,7 @@ impl DocumentBuilder {
     /// Returns the profile's entries of the run: for each job the measured strategies, the best first.
     pub(super) fn profile(&self, document: &Document) -> FileSystem {
         let date = document.run.started.split('T').next().unwrap_or_default().to_owned();
-        let comparable = self.comparable(&document.cells);
+        let comparable = comparable_cells(&document.cells, self.run.regime);
         let candidates = candidates(&comparable);
         let entries = ProfileJob::all()
             .filter_map(|(job, name)| {

@@ -80,7 +80,7 @@ pub fn run(options: &Options, progress: &Progress, mut observe: impl FnMut(Event
         seed: options.seed,
         program: options.program.as_deref(),
     };
-    builder.set_environment(&facts[0], &machine, &file_sets);
+    builder.set_environment(&facts, &machine, &file_sets);
     builder.check_environment()?;
     builder.note(notes);
 

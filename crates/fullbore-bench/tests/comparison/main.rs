@@ -12,7 +12,7 @@ use fullbore_bench::comparison::{
     Aspect, CellChange, ComparedRun, Comparison, Condition, Error, Glob, Judgement, Matched, Options, Source,
     compare,
 };
-use fullbore_bench::document::{Document, Labels, Proof, Sample};
+use fullbore_bench::document::{Document, Labels, Proof, Regime, Sample, SummaryOptions};
 use fullbore_bench::stats::{Bootstrap, Xoshiro256};
 use pair::{Law, Spread, document, labels};
 
@@ -217,6 +217,25 @@ fn unclear_and_missing_are_conditions_too() {
     // A new cell is not missing.
     assert!(!compared(&now, &before, &failing("missing")).fails());
     assert_eq!(compared(&now, &before, &failing("missing")).others[0].added[0].id, "read/1");
+}
+
+#[test]
+fn burst_and_sustained_figures_are_not_compared() {
+    let laws = vec![Law::default(); 3];
+    let of_regimes = |regimes: [Regime; 3], seed| {
+        let mut document = document(&laws, seed);
+        for (cell, regime) in document.cells.iter_mut().zip(regimes) {
+            cell.samples.iter_mut().for_each(|sample| sample.regime = Some(regime));
+            cell.summarise(&SummaryOptions::default());
+        }
+        document
+    };
+    let before = of_regimes([Regime::Sustained, Regime::Sustained, Regime::Burst], 1);
+    let now = of_regimes([Regime::Sustained, Regime::Burst, Regime::Unknown], 2);
+    let found = against(&before, &now);
+    let [missing] = &found.missing[..] else { panic!("{:?}", found.missing) };
+    assert_eq!((missing.id.as_str(), found.cells.len()), ("read/1", 2));
+    assert!(missing.reason.contains("sustained") && missing.reason.contains("burst"), "{}", missing.reason);
 }
 
 #[test]

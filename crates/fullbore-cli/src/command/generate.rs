@@ -62,13 +62,15 @@ impl Generate {
             Content::Text => Box::new(Text::new(self.seed, self.line).map_err(Exit::failure)?),
             Content::Zeros => Box::new(Zeros),
         };
-        let output = if is_standard_output(&self.output) {
+        let to_stdout = is_standard_output(&self.output);
+        let output = if to_stdout {
             Output::stdout()?
         } else {
             let placement = if self.overwrite { Placement::Overwrite } else { Placement::Replace };
             Output::create(&self.output, placement, None)?
         };
-        self.transfer
-            .run(&generator.to_string(), output, |job, output| job.generate(&*generator, self.size, output))
+        self.transfer.run(&generator.to_string(), (output, to_stdout), |job, output| {
+            job.generate(&*generator, self.size, output)
+        })
     }
 }

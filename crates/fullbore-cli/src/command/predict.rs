@@ -76,7 +76,7 @@ impl Predict {
             None => super::bench::latest(Path::new("."), "--results")?,
         };
         let document = super::report::read(&path)?;
-        let model = Model::fit(&document.cells, document.environment.usable_processors());
+        let model = Model::of(&document);
         let found =
             model.predict(&query).map_err(|reason| Exit::failure(format!("{}: {reason}", path.display())))?;
         if self.json {

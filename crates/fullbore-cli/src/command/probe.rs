@@ -104,7 +104,7 @@ struct ProbeFiles {
     /// True if `file` may be written.
     write: bool,
     /// Keeps the name of a file of its own: Windows opens no file again that was removed.
-    _scratch: Option<Output>,
+    _temporary: Option<Output>,
     /// A second file in the same directory, for methods that move bytes between files; or the reason for its absence.
     beside: Result<Output, String>,
 }
@@ -113,19 +113,19 @@ impl ProbeFiles {
     fn file(path: &Path) -> Result<Self, String> {
         let file = File::open(path).map_err(|error| error.to_string())?;
         let beside = match path.canonicalize() {
-            Ok(path) => scratch(path.parent().unwrap_or(Path::new("/"))),
+            Ok(path) => temporary_file(path.parent().unwrap_or(Path::new("/"))),
             Err(error) => Err(error.to_string()),
         };
-        Ok(Self { file, write: false, _scratch: None, beside })
+        Ok(Self { file, write: false, _temporary: None, beside })
     }
 
     fn in_directory(path: &Path) -> Result<Self, String> {
-        let output = scratch(path)?;
+        let output = temporary_file(path)?;
         // Content to read and to map.
         sys::write_at(output.file(), &[0x5a; 64 << 10], 0)
             .map_err(|error| format!("cannot write a file in it: {error}"))?;
-        let beside = scratch(path);
-        Ok(Self { file: output.file().clone(), write: true, _scratch: Some(output), beside })
+        let beside = temporary_file(path);
+        Ok(Self { file: output.file().clone(), write: true, _temporary: Some(output), beside })
     }
 
     fn try_out(&self, method: &'static Method) -> EngineFact {
@@ -164,7 +164,7 @@ fn attempt(
 }
 
 /// Creates a file in a directory that is removed when dropped.
-fn scratch(directory: &Path) -> Result<Output, String> {
+fn temporary_file(directory: &Path) -> Result<Output, String> {
     let name = directory.join(format!("fullbore-probe-{}", std::process::id()));
     Output::create(&name, Placement::Replace, None)
         .map_err(|error| format!("cannot create a file in {}: {}", directory.display(), cause(&error)))

@@ -1,7 +1,6 @@
 //! Common parts of the commands with one output: flags and the summary of a run.
 
 use std::io::IsTerminal;
-use std::path::Path;
 
 use clap::Args;
 use fullbore::file::Output;
@@ -29,16 +28,16 @@ pub(crate) struct TransferArgs {
 }
 
 impl TransferArgs {
-    /// Fills `output` by `work`, headed `what` in the progress line, and prints the summary of the run.
+    /// Fills `output` by `work`, headed `what` in the progress line, and prints the summary of the run: to standard error if
+    /// the output is standard output.
     pub(crate) fn run(
         &self,
         what: &str,
-        output: Output,
+        (output, to_stdout): (Output, bool),
         work: impl FnOnce(&Job, Output) -> Result<Stats>,
     ) -> std::result::Result<(), Exit> {
         let durability = self.sync.parse().map_err(Exit::Failure)?;
         let run = self.common.begin()?;
-        let to_stdout = !output.seekable() && output.file().path() == Path::new("standard output");
         // Output and progress line would overwrite each other.
         let (job, plan) = run.job_with_one_plan(what, to_stdout && std::io::stdout().is_terminal());
         let overwritten = output.overwrites().then(|| (output.file().clone(), output.file().stamp()));

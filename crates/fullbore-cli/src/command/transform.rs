@@ -72,7 +72,8 @@ impl Transform {
                 Output::create(path, placement, Some(&input))?
             }
         };
-        self.transfer.run(&operation.to_string(), output, |job, output| {
+        let to_stdout = self.output.as_deref().is_some_and(is_standard_output);
+        self.transfer.run(&operation.to_string(), (output, to_stdout), |job, output| {
             job.transform_to(&*operation, &input, output)
         })?;
         if let (true, Some(len)) = (is_standard_input(&self.input), input.seekable_len()?) {

@@ -9,7 +9,7 @@ use super::slots::{IoResult, Key};
 use super::state::{How, Movement, Operation};
 use crate::buf::{Buffer, Direction, Loan};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{self, AsHandle, Code, TransferFlags};
+use crate::sys::{self, AsHandle, Code, FileKind, TransferFlags};
 
 /// A read or write that starts at its first poll. It returns the buffer together with the number of bytes moved or the
 /// error.
@@ -202,7 +202,10 @@ impl<B: Buffer> Transfer<B> {
         let bends = match Code::of(error) {
             Some(Code::INTERRUPTED) => return true,
             _ if self.bent => false,
-            Some(Code::INVALID) => is_direct(),
+            // The ring's handle of a device takes whole sectors only.
+            Some(Code::INVALID) => {
+                is_direct() || self.file.has_two_handles() && self.file.file().kind() == FileKind::BlockDevice
+            }
             Some(Code::IO) => self.direction == Direction::Read && is_direct(),
             Some(Code::LOCKED) => self.file.has_two_handles(),
             _ => false,

@@ -75,7 +75,12 @@ impl Mapping {
             };
             let length = usize::try_from(stop - start)
                 .map_err(|_| io::Error::new(io::ErrorKind::OutOfMemory, "larger than the address space"))?;
-            let map = Map::new(crate::sys::AsHandle::as_handle(&self.file), start, length, self.write)?;
+            let map = Map::new(crate::sys::AsHandle::as_handle(&self.file), start, length, self.write)
+                .map_err(|error| {
+                    // Windows maps nothing past the end of a file.
+                    let is_shorter = || sys::status(&self.file).is_ok_and(|now| now.size < stop);
+                    if !self.write && is_shorter() { missing() } else { error }
+                })?;
             // Only a hint: the mapping works without it.
             let _ = map.advise(self.random);
             self.current = Some((start, map));

@@ -135,7 +135,9 @@ pub fn read_into(path: impl AsRef<Path>, bytes: &mut Vec<u8>) -> Result<usize> {
     let (before, len) = file.measure()?;
     let Some(len) = len else {
         let mut input = FileStream::new(file.clone());
-        return input.read_to_end(bytes).map_err(|error| Error::io("read", path, error));
+        return input.read_to_end(bytes).map_err(|error| {
+            error.downcast::<Error>().unwrap_or_else(|error| Error::io("read", path, error))
+        });
     };
     let reserved = usize::try_from(len).ok().filter(|len| reserve_exact(bytes, *len).is_ok());
     let Some(len) = reserved else {

@@ -91,6 +91,10 @@ pub fn copy_access_list(_: BorrowedHandle<'_>, _: BorrowedHandle<'_>) -> Result<
     Ok(())
 }
 
+/// Owner and access list are separate attributes.
+#[cfg(not(windows))]
+pub fn select_of_descriptor(_: &mut [u8], _list: bool, _owner: bool) {}
+
 /// Creates `name` in a directory as a clone of `source`, for this user alone, that shares all blocks. Leaves nothing on failure.
 #[cfg(not(target_os = "macos"))]
 pub fn clone_to_name(

@@ -16,7 +16,7 @@ fn runtime() -> tokio::runtime::Runtime {
 fn tokio_copies_a_file_and_reads_it_back() {
     for driver in drivers(4) {
         let want = pattern(500_001);
-        let (dir, path) = scratch(&want);
+        let (dir, path) = temporary_file(&want);
         let copy = dir.path().join("copy");
         let (from, to) = (File::open(&path).unwrap(), File::create_new(&copy).unwrap());
         runtime().block_on(async {
@@ -44,7 +44,7 @@ fn tokio_copies_a_file_and_reads_it_back() {
 fn futures_copies_a_file_and_reads_it_back() {
     for driver in drivers(4) {
         let want = pattern(500_001);
-        let (dir, path) = scratch(&want);
+        let (dir, path) = temporary_file(&want);
         let copy = dir.path().join("copy");
         let (from, to) = (File::open(&path).unwrap(), File::create_new(&copy).unwrap());
         block_on(async {

@@ -14,7 +14,7 @@ fn short_and_interrupted_transfers_are_completed() {
                 .with(Fault::Short { one_in: 2 })
                 .with(Fault::Interrupted { one_in: 3 })
                 .with(Fault::Buffers { most: 2 });
-            let (_dir, path) = scratch(&[0; 200_000]);
+            let (_dir, path) = temporary_file(&[0; 200_000]);
             let file = File::open_write(&path).unwrap().with_faults(&plan).with_cache(cache).0;
             let file = AsyncFile::new(file, &driver);
             for round in 0..20u8 {
@@ -36,7 +36,7 @@ fn short_and_interrupted_transfers_are_completed() {
 fn a_failed_write_returns_kind_buffer_and_bytes_moved() {
     for driver in drivers(4) {
         let plan = Plan::new(1).with(Fault::NoSpace { at: 5000 });
-        let (_dir, path) = scratch(b"");
+        let (_dir, path) = temporary_file(b"");
         let file = AsyncFile::new(File::open_write(&path).unwrap().with_faults(&plan), &driver);
         let data = pattern(8000);
         let mut write = Box::pin(file.write_all_at(data.clone(), 0));
@@ -53,7 +53,7 @@ fn a_failed_write_returns_kind_buffer_and_bytes_moved() {
 fn a_failed_sync_fails_the_writes_after_it() {
     for driver in drivers(4) {
         let plan = Plan::new(1).with(Fault::SyncFails { sync: 1 });
-        let (_dir, path) = scratch(b"");
+        let (_dir, path) = temporary_file(b"");
         let file = AsyncFile::new(File::open_write(&path).unwrap().with_faults(&plan), &driver);
         block_on(file.write_all_at(b"bytes".to_vec(), 0)).0.unwrap();
         assert!(block_on(file.sync_all()).is_err());
@@ -71,7 +71,7 @@ fn every_policy_transfers_the_same_bytes() {
     for driver in drivers(4) {
         for cache in [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct] {
             let mut want = pattern(300_000);
-            let (_dir, path) = scratch(&want);
+            let (_dir, path) = temporary_file(&want);
             let (file, support) = File::open_write(&path).unwrap().with_cache(cache);
             let file = AsyncFile::new(file, &driver);
             let name = format!("{cache} ({support:?}), {:?}", driver.backend());

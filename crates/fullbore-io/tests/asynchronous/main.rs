@@ -56,7 +56,7 @@ fn drivers(in_flight: usize) -> Vec<Driver> {
     drivers
 }
 
-fn scratch(bytes: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
+fn temporary_file(bytes: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("file");
     std::fs::write(&path, bytes).unwrap();

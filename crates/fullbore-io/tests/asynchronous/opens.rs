@@ -9,7 +9,7 @@ use fullbore_testkit::ground::{NULL, open_handles};
 #[test]
 fn dropped_opens_leave_no_descriptor() {
     for driver in drivers(4) {
-        let (_dir, path) = scratch(b"x");
+        let (_dir, path) = temporary_file(b"x");
         for _ in 0..200 {
             let path = path.clone();
             let mut open = Box::pin(AsyncFile::open_with(&driver, move || File::open(path)));
@@ -27,7 +27,7 @@ fn dropped_opens_leave_no_descriptor() {
 #[test]
 fn a_thousand_opens_stay_within_the_thread_limit() {
     let driver = Driver::new(DriverConfig { threads: 2, ..DriverConfig::default() }).unwrap();
-    let (_dir, path) = scratch(b"x");
+    let (_dir, path) = temporary_file(b"x");
     let names = Arc::new(std::sync::Mutex::new(std::collections::HashSet::new()));
     let mut opens: Vec<_> = (0..1000)
         .map(|_| {
@@ -110,7 +110,7 @@ fn abandoned_opens_of_a_pipe_delay_no_other_call() {
 
 #[test]
 fn a_file_opened_in_the_first_poll_equals_any_other() {
-    let (_dir, path) = scratch(b"bytes");
+    let (_dir, path) = temporary_file(b"bytes");
     let file = block_on(AsyncFile::open(&path)).unwrap();
     let flags = |file: &File| fullbore_io::sys::status_flags(file).unwrap();
     assert_eq!(flags(file.file()), flags(&File::open(&path).unwrap()));
@@ -125,7 +125,7 @@ fn a_file_opened_in_the_first_poll_equals_any_other() {
 /// The descriptor is closed when the future of the last handle completes, not before.
 #[test]
 fn closing_the_last_handle_closes_the_descriptor() {
-    let (_dir, path) = scratch(b"bytes");
+    let (_dir, path) = temporary_file(b"bytes");
     for driver in drivers(4) {
         for how in [File::open, File::open_write] {
             let file = AsyncFile::new(how(&path).unwrap(), &driver);

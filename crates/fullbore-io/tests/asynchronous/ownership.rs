@@ -62,7 +62,7 @@ fn a_cancelled_read_returns_its_buffer() {
 #[test]
 fn a_transfer_cancelled_before_its_start_never_runs() {
     for driver in drivers(1) {
-        let (_dir, path) = scratch(b"old");
+        let (_dir, path) = temporary_file(b"old");
         // Writes that are synced are never made in the first poll.
         let mut options = OpenOptions::new();
         let file = options.mode(Mode::OpenOrCreate).write_through(Durability::Data).open(&path).unwrap();
@@ -124,7 +124,7 @@ fn a_dropped_waker_may_start_and_cancel_operations() {
     let (done, ended) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         for driver in drivers(1) {
-            let (_dir, path) = scratch(b"old");
+            let (_dir, path) = temporary_file(b"old");
             // Writes that are synced are never made in the first poll.
             let mut options = OpenOptions::new();
             let file = options.mode(Mode::OpenOrCreate).write_through(Durability::Data).open(&path).unwrap();

@@ -30,7 +30,7 @@ fn full_pipe(driver: &Driver) -> (PipeReader, AsyncFile, usize) {
 /// Opens, writes, syncs and reads a file: calls on threads, and on the ring if there is one.
 fn use_a_file(driver: &Driver) {
     let begun = Instant::now();
-    let (_dir, path) = scratch(b"old");
+    let (_dir, path) = temporary_file(b"old");
     block_on(async {
         let open = move || OpenOptions::new().mode(Mode::Truncate).write_through(Durability::Data).open(path);
         let file = AsyncFile::open_with(driver, open).await.unwrap();
@@ -176,7 +176,7 @@ fn a_copy_of_a_pipe_lets_other_calls_run() {
     let (reader, writer) = std::io::pipe().unwrap();
     let [reader, writer] = [reader.into(), writer.into()]
         .map(|end| AsyncFile::new(File::from_fd(end, "pipe").unwrap(), &driver));
-    let (_dir, path) = scratch(b"");
+    let (_dir, path) = temporary_file(b"");
     let file = AsyncFile::new(File::open_write(&path).unwrap(), &driver);
     let copy = reader.copy_range(0..u64::MAX, &file, 0);
     let write = async {

@@ -16,7 +16,7 @@ fn stream(file: File, driver: &Driver) -> AsyncStream {
 #[test]
 fn long_slices_are_written_and_read_in_few_calls() {
     for driver in drivers(4) {
-        let (_dir, path) = scratch(b"");
+        let (_dir, path) = temporary_file(b"");
         let data = pattern(5 << 20);
         let mut stream = stream(File::open_write(&path).unwrap(), &driver);
         block_on(async {
@@ -44,7 +44,7 @@ fn long_slices_are_written_and_read_in_few_calls() {
 fn the_position_after_a_failure_is_that_of_the_last_byte_before_it() {
     for driver in drivers(16) {
         let plan = Plan::new(1).with(Fault::NoSpace { at: 5500 });
-        let (_dir, path) = scratch(b"");
+        let (_dir, path) = temporary_file(b"");
         let mut stream = stream(File::open_write(&path).unwrap().with_faults(&plan), &driver);
         let failed = block_on(async {
             for number in 0..20u8 {
@@ -63,7 +63,7 @@ fn the_position_after_a_failure_is_that_of_the_last_byte_before_it() {
 #[test]
 fn a_seek_waits_for_writes_on_tokio() {
     for driver in drivers(4) {
-        let (_dir, path) = scratch(b"");
+        let (_dir, path) = temporary_file(b"");
         let data = pattern(300_000);
         let mut stream = stream(File::open_write(&path).unwrap(), &driver);
         tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -83,7 +83,7 @@ fn a_seek_waits_for_writes_on_tokio() {
 fn appended_and_piped_bytes_keep_their_order() {
     for driver in drivers(16) {
         let data = pattern(200_000);
-        let (_dir, path) = scratch(b"");
+        let (_dir, path) = temporary_file(b"");
         let log = OpenOptions::new().mode(Mode::Append).open(&path).unwrap();
         let (mut reader, writer) = std::io::pipe().unwrap();
         let received = std::thread::spawn(move || {
@@ -108,7 +108,7 @@ fn appended_and_piped_bytes_keep_their_order() {
 #[test]
 fn appending_moves_the_position_to_the_end() {
     for driver in drivers(4) {
-        let (_dir, path) = scratch(b"0123456789");
+        let (_dir, path) = temporary_file(b"0123456789");
         let log = std::fs::File::options().read(true).append(true).open(&path).unwrap();
         let mut stream = stream(File::try_from(log).unwrap(), &driver);
         block_on(async {
@@ -173,7 +173,7 @@ fn a_stream_over_a_pipe_does_not_seek_and_loses_nothing() {
 #[test]
 fn an_output_is_not_complete_before_the_writes_of_a_dropped_stream() {
     let driver = Driver::new(DriverConfig { backend: Backend::Threads, in_flight: 4, threads: 1 }).unwrap();
-    let (_dir, path) = scratch(b"old");
+    let (_dir, path) = temporary_file(b"old");
     let (release, wait) = std::sync::mpsc::channel::<()>();
     let mut blocked = Box::pin(AsyncFile::open_with(&driver, move || {
         let _ = wait.recv();

@@ -8,7 +8,7 @@ use super::*;
 fn cold_bytes_are_read() {
     for driver in drivers(4) {
         let want = pattern(100_000);
-        let (_dir, path) = scratch(&want);
+        let (_dir, path) = temporary_file(&want);
         let file = AsyncFile::new(File::open_write(&path).unwrap(), &driver);
         file.file().sync_data().unwrap();
         let _ = file.file().drop_cache();
@@ -21,7 +21,7 @@ fn cold_bytes_are_read() {
 #[test]
 fn a_system_error_returns_the_buffer() {
     for driver in drivers(4) {
-        let (_dir, path) = scratch(b"x");
+        let (_dir, path) = temporary_file(b"x");
         let file = AsyncFile::new(File::open(&path).unwrap(), &driver);
         let (result, buffer) = block_on(file.write_at(b"abc".to_vec(), 7));
         assert!(result.unwrap_err().to_string().contains("at offset 7"));
@@ -35,7 +35,7 @@ fn more_futures_than_the_limit_all_complete_on_tokio() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
     for driver in drivers(2) {
         let want = pattern(400_000);
-        let (_dir, path) = scratch(&want);
+        let (_dir, path) = temporary_file(&want);
         let file = AsyncFile::new(File::open_write(&path).unwrap(), &driver);
         runtime.block_on(async {
             let tasks: Vec<_> = (0..100usize)
@@ -60,7 +60,7 @@ fn no_operation_allocates_after_the_first() {
     // One thread only: the start of a second one, at any time, would allocate.
     for backend in [Backend::Threads, Backend::Auto] {
         let driver = Driver::new(DriverConfig { backend, in_flight: 4, threads: 1 }).unwrap();
-        let (_dir, path) = scratch(&pattern(65_536));
+        let (_dir, path) = temporary_file(&pattern(65_536));
         let file = AsyncFile::new(File::open_write(&path).unwrap(), &driver);
         let mut buffer = vec![0u8; 4096];
         let mut counts = Vec::new();
@@ -98,7 +98,7 @@ fn on_both<F: Future>(future: impl Fn() -> F) {
 #[test]
 fn create_truncates_and_len_and_set_len_agree_with_std() {
     on_both(|| async {
-        let (_dir, path) = scratch(b"old content");
+        let (_dir, path) = temporary_file(b"old content");
         let file = AsyncFile::create(&path).await.unwrap();
         assert_eq!(std::fs::metadata(&path).unwrap().len(), 0);
         file.write_all_at(b"bytes".to_vec(), 3).await.0.unwrap();
@@ -117,7 +117,7 @@ fn create_truncates_and_len_and_set_len_agree_with_std() {
 #[test]
 fn open_async_equals_open() {
     on_both(|| async {
-        let (dir, path) = scratch(b"bytes");
+        let (dir, path) = temporary_file(b"bytes");
         let flags = |file: &File| fullbore_io::sys::status_flags(file).unwrap();
         let mut options = OpenOptions::new();
         options.mode(Mode::OpenOrCreate).access(Access::Write).write_through(Durability::Data);
@@ -141,7 +141,7 @@ fn open_async_equals_open() {
 fn ranges_are_copied_as_by_a_file() {
     for driver in drivers(4) {
         let want = pattern(300_000);
-        let (dir, path) = scratch(&want);
+        let (dir, path) = temporary_file(&want);
         let source = AsyncFile::new(File::open(&path).unwrap(), &driver);
         let target = AsyncFile::new(File::create_new(dir.path().join("copy")).unwrap(), &driver);
         let report = block_on(source.copy_range(0..u64::MAX, &target, 0)).unwrap();
@@ -161,7 +161,7 @@ fn ranges_are_copied_as_by_a_file() {
 fn a_path_is_copied_whole_or_not_at_all() {
     on_both(|| async {
         let want = pattern(300_000);
-        let (dir, from) = scratch(&want);
+        let (dir, from) = temporary_file(&want);
         let mode = |path: &std::path::Path| fullbore_io::sys::stat(path).unwrap().permissions();
         let set = |path: &std::path::Path, mode| fullbore_io::sys::change_mode_of(path, mode).unwrap();
         set(&from, 0o4751);
@@ -188,7 +188,7 @@ fn a_path_is_copied_whole_or_not_at_all() {
 #[test]
 fn a_commit_publishes_and_a_dropped_one_that_never_started_does_not() {
     on_both(|| async {
-        let (dir, path) = scratch(b"old");
+        let (dir, path) = temporary_file(b"old");
         let output = Output::replace(&path).unwrap();
         let file = AsyncFile::new(output.file().clone(), &Driver::shared().unwrap());
         file.write_all_at(b"new".to_vec(), 0).await.0.unwrap();

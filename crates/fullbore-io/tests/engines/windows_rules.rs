@@ -379,9 +379,9 @@ fn a_file_that_another_handle_does_not_share_is_explained() {
     assert_held(&path, output.commit(Durability::Data));
     drop(holder);
 
-    let doomed = OpenOptions::new().mode(Mode::Open).delete_on_close(true).open(&path).unwrap();
+    let deleted = OpenOptions::new().mode(Mode::Open).delete_on_close(true).open(&path).unwrap();
     let holder = hold(3);
-    held(doomed.close().unwrap_err());
+    held(deleted.close().unwrap_err());
     assert_eq!(fs::read(&path).unwrap(), b"old");
     drop(holder);
 

@@ -202,7 +202,7 @@ impl<'a> Run<'a> {
         }
         first.result()?;
         if let (Shares::Stream { reader, .. }, Some(adaptive)) = (&shares, self.choice.adaptive) {
-            reader.selection().into_iter().for_each(|selection| adaptive.selections.add(selection));
+            reader.selection().into_iter().for_each(|selection| adaptive.selections.add(selection, true));
         }
         progress.check()?;
         let span = span.into_inner();

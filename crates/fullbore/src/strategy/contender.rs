@@ -27,6 +27,11 @@ pub struct Contenders {
 }
 
 impl Contenders {
+    /// The contenders for both kinds of regions.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Contender> {
+        self.cached.iter().chain(&self.uncached)
+    }
+
     /// True if there is a choice: several contenders for one region, or regions of two kinds.
     pub fn differ(&self) -> bool {
         self.cached.len() + self.uncached.len() > 1

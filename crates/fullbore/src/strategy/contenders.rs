@@ -103,7 +103,10 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
         // Reads through the page cache complete an almost fully cached file; direct reads would leave it incomplete.
         let direct = plan_input.cached.is_none_or(|share| share < COMPLETE);
         if let Some(deep) = plan_input.deep_reads(&base).filter(|_| direct) {
-            add(&mut found.uncached, spread(deep.clone(), 1), device(DEEP));
+            // Of a file with cached parts, all workers read the others, as far as they are free; or one, if they are written, too.
+            if !plan_input.is_mixed() || writes || workers == 1 {
+                add(&mut found.uncached, spread(deep.clone(), 1), device(DEEP));
+            }
             add(&mut found.uncached, spread(deep, workers), device(if writes { DEEP_WRITERS } else { DEEP }));
         }
         if let Some(direct) = method("direct").filter(|_| direct && !writes) {
@@ -119,9 +122,7 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
         add(&mut found.uncached, buffered(256 << 10, 8 << 20), device(READ_AHEAD));
     }
     if plan_input.has_halves() {
-        // Nothing is tried. All workers read the uncached parts, or one worker if they are written, too.
-        let all = found.uncached.iter().position(|one| writes || one.strategy.workers == workers);
-        found.uncached.swap(0, all.unwrap_or(0));
+        // Nothing is tried.
         found.cached.truncate(1);
         found.uncached.truncate(1);
     }

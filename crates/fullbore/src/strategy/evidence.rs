@@ -6,6 +6,7 @@ use serde::{Serialize, Serializer};
 
 use super::job::ProfileJob;
 use crate::operation::Split;
+use fullbore_io::engine::deep_method;
 use fullbore_io::size;
 
 /// One reason for a decision.
@@ -85,8 +86,8 @@ impl fmt::Display for Evidence {
                 )
             }
             Self::DeepReads { depth, request } => {
-                let request = size::exact(*request);
-                write!(f, "uring, direct, depth {depth}, {request}: the input is not in the page cache")
+                let (method, request) = (deep_method().name, size::exact(*request));
+                write!(f, "{method}, direct, depth {depth}, {request}: the input is not in the page cache")
             }
             Self::Request { len, new_file } => {
                 let why = if *new_file { "large folios in the new file" } else { "calls to cost little" };

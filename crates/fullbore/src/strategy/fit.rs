@@ -1,5 +1,7 @@
 //! Fits a plan: combines the chosen strategy with the user's fields, and adapts the result so that it works on these files.
 
+use std::path::Path;
+
 use super::fields::{Model, buffered};
 use super::plan::Plan;
 use super::plan_input::{Purpose, Target};
@@ -26,12 +28,10 @@ impl Plan {
         let (strategy, spec) = (&mut self.strategy, &self.spec);
         let named = spec.named.is_some();
         let path = input.map(File::path).or_else(|| output.map(|output| output.file().path()));
-        // Without a file, the strategy is at fault.
-        let path = path.unwrap_or(std::path::Path::new("strategy")).to_owned();
+        let path = path.map(ToOwned::to_owned);
         for method in [strategy.read, strategy.write] {
             if !method.capabilities.storage {
-                let what = format!("the {} method moves no bytes: it is for measuring only", method.name);
-                return Err(Error::new(ErrorKind::Unsupported, "use", path, what));
+                return Err(refused(method, path.as_deref(), "it moves no bytes: it is for measuring only"));
             }
         }
         if strategy.read.capabilities.copies_in_kernel || strategy.write.capabilities.copies_in_kernel {
@@ -47,7 +47,7 @@ impl Plan {
             let insists = named || [spec.read, spec.write].contains(&Some(copy_in_kernel));
             let method = match works {
                 Ok(()) => copy_in_kernel,
-                Err(reason) if insists => return Err(refused(copy_in_kernel, &path, &reason)),
+                Err(reason) if insists => return Err(refused(copy_in_kernel, path.as_deref(), &reason)),
                 Err(reason) => {
                     self.notes.push(format!("buffered instead of {}: {reason}", copy_in_kernel.name));
                     buffered()
@@ -61,7 +61,7 @@ impl Plan {
         for (method, requested) in [(strategy.read, spec.read_cache), (strategy.write, spec.write_cache)] {
             if requested.is_some_and(|requested| inherent(method, requested) != requested) {
                 let cache = inherent(method, CachePolicy::Keep);
-                return Err(refused(method, &path, &format!("its cache policy is always {cache}")));
+                return Err(refused(method, path.as_deref(), &format!("its cache policy is always {cache}")));
             }
         }
         strategy.read_cache = inherent(strategy.read, strategy.read_cache);
@@ -265,7 +265,7 @@ fn fitting(
         },
     };
     if insists {
-        return Err(refused(method, file.path(), &reason));
+        return Err(refused(method, Some(file.path()), &reason));
     }
     let instead = buffered();
     if file.kind() != FileKind::Regular && file.kind() != FileKind::BlockDevice {
@@ -274,7 +274,12 @@ fn fitting(
     Ok((instead, Some(format!("{way}={} in place of {}: {reason}", instead.name, method.name))))
 }
 
-fn refused(method: &Method, path: &std::path::Path, reason: &str) -> Error {
-    Error::new(ErrorKind::Unsupported, "use", path, format!("method {}: {reason}", method.name))
-        .advise("name another method or leave the choice to the planner")
+/// The error of a method that does not work on the file at `path`, or on any if there is none.
+fn refused(method: &Method, path: Option<&Path>, reason: &str) -> Error {
+    let what = format!("method {}: {reason}", method.name);
+    let error = match path {
+        Some(path) => Error::new(ErrorKind::Unsupported, "use", path, what),
+        None => Error::new(ErrorKind::Unsupported, "use", "", what).without_path(),
+    };
+    error.advise("name another method or leave the choice to the planner")
 }

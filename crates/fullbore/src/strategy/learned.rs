@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fullbore_io::lock::Mutex;
+use fullbore_io::probe;
 
 use super::contender::{Contender, Tried, text};
 use super::fields::Strategy;
@@ -104,7 +105,10 @@ impl Learned {
             let strategy = Strategy { budget, ..spec.apply(first.strategy.clone()) };
             let methods = |one: &Strategy| (one.read, one.read_cache, one.write, one.write_cache);
             let same = |other: &Contender| methods(&other.strategy) == methods(&strategy);
+            // Another run may have had more processors.
+            let most = probe::processors().max(first.strategy.workers);
             if strategy.memory() <= strategy.budget
+                && strategy.workers <= most
                 && contenders.iter().any(same)
                 && works(&strategy).as_ref() == Some(&strategy)
             {
@@ -117,10 +121,12 @@ impl Learned {
         for contender in contenders.iter_mut() {
             if let Some(figure) = figure(&contender.strategy) {
                 contender.expected = (figure.share / best).max(0.01).ln();
-                // With each trial the deviation shrinks to that of one run from another; with time it grows again.
+                // With each trial the deviation shrinks to that of one run from another; with time it grows again, up to that
+                // before any trial.
                 let age = age(figure) as f64 / FRESH.as_secs_f64();
                 let own = contender.deviation.powi(2) / (1.0 + f64::from(figure.count));
-                contender.deviation = (own + spread.powi(2) * (1.0 + age)).sqrt();
+                let learned = (own + spread.powi(2) * (1.0 + age)).sqrt();
+                contender.deviation = contender.deviation.min(learned);
             }
         }
         // The order of those without a figure remains.

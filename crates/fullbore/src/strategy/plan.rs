@@ -236,7 +236,7 @@ impl<'a> Planner<'a> {
         };
         facts.cached = residency.ok().and_then(|residency| residency.share());
         facts.adapts &= facts.among_files || !facts.is_short() || facts.is_mixed();
-        facts.rotational = facts.is_cold() && probe::rotational(input);
+        facts.rotational = !facts.is_cached() && probe::rotational(input);
         let works = |method: &'static Method, cache: CachePolicy| {
             engine::probe_once(method, input, false, cache).map_err(|unsupported| unsupported.reason)
         };
@@ -342,8 +342,7 @@ impl Plan {
 
     /// The most workers of the strategy and the contenders.
     pub(crate) fn most_workers(&self) -> usize {
-        let Contenders { cached, uncached } = &self.contenders;
-        let contenders = cached.iter().chain(uncached).map(|contender| contender.strategy.workers);
+        let contenders = self.contenders.all().map(|contender| contender.strategy.workers);
         contenders.fold(self.strategy.workers, usize::max)
     }
 

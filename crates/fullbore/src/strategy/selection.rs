@@ -51,8 +51,9 @@ impl Selections {
         Self { list: Mutex::default(), learned: Some((learned, circumstances)) }
     }
 
-    pub(crate) fn add(&self, selection: Selection) {
-        if let Some((learned, circumstances)) = &self.learned {
+    /// Adds a selection; `learn`: its figures hold for other runs.
+    pub(crate) fn add(&self, selection: Selection, learn: bool) {
+        if let Some((learned, circumstances)) = self.learned.as_ref().filter(|_| learn) {
             let cached = circumstances.cached.map(|_| selection.cached);
             learned.add(&Circumstances { cached, ..circumstances.clone() }, &selection.tried);
         }

@@ -274,7 +274,7 @@ impl<F: PositionalIo> Interface for PositionalFile<F> {
             };
             let start = |(buffer, file)| {
                 let thread = std::thread::Builder::new().spawn_scoped(scope, move || workload(file, buffer));
-                thread.map_err(|error| Error::io("start a thread for", "a record", error))
+                thread.map_err(|error| Error::io("start a thread", "", error).without_path())
             };
             let threads: Vec<_> = buffers.iter_mut().zip(files.iter().cycle()).map(start).collect();
             threads.into_iter().try_for_each(|thread| {

@@ -74,11 +74,11 @@ pub(super) fn serve_by_threads<C: FnMut(u64) -> Result<()>>(
         for thread in (0..threads).map(start) {
             match thread {
                 Ok(thread) => started.push(thread),
-                Err(error) => refused = Some(Error::io("start a thread for", "the requests", error)),
+                Err(error) => refused = Some(Error::io("start a thread", "", error).without_path()),
             }
         }
         let _ = ready.set(refused.is_none().then(|| std::sync::Barrier::new(threads)));
-        let lost = |_| Err(Error::new(ErrorKind::Io, "measure with", "a thread", "it ended early"));
+        let lost = |_| Err(Error::new(ErrorKind::Io, "measure", "", "a thread ended early").without_path());
         let results = started.into_iter().map(|thread| thread.join().unwrap_or_else(lost));
         refused.map(Err).into_iter().chain(results).collect()
     });

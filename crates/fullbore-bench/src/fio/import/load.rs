@@ -40,7 +40,7 @@ impl Load {
     pub(super) fn read(section: &Section, notes: &mut Notes) -> Result<Self, ImportError> {
         let options = JobOptions::sort(section, notes)?;
         let (writes, random) = options.way()?;
-        let request = options.parsed("bs", |text| size_of_direction(text, writes))?.unwrap_or(4096);
+        let request = options.parsed("bs", |text| size_of_direction(text, writes))?.unwrap_or(REQUEST);
         if request == 0 {
             return Err(options.wrong("bs", "a request has at least one byte"));
         }
@@ -133,15 +133,17 @@ fn strategy(
     text
 }
 
-/// Parses `4k`, or a size for reads and one for writes: `4k,8k`.
+/// Request size of a job that gives none.
+const REQUEST: u64 = 4096;
+
+/// Parses `4k`, or a size for reads and one for writes: `4k,8k`. One that is empty is the usual.
 fn size_of_direction(text: &str, writes: bool) -> Result<u64, String> {
     let mut parts = text.split(',').map(str::trim);
     let (reads, of_writes) = (parts.next().unwrap_or_default(), parts.next());
-    let chosen = match of_writes {
-        Some(of_writes) if writes && !of_writes.is_empty() => of_writes,
-        _ => reads,
-    };
-    bytes(chosen)
+    match of_writes.filter(|_| writes).unwrap_or(reads) {
+        "" => Ok(REQUEST),
+        size => bytes(size),
+    }
 }
 
 impl<'s> JobOptions<'s> {
@@ -336,7 +338,14 @@ impl<'s> JobOptions<'s> {
 
     fn file_state(&self, random: bool, notes: &mut Notes) -> Result<Option<&'static str>, ImportError> {
         let fallocate = self.text("fallocate")?;
-        let allocated = !matches!(fallocate, None | Some("none" | "0"));
+        let allocated = match fallocate {
+            None | Some("none" | "0") => false,
+            Some("native" | "posix" | "keep" | "1") => true,
+            Some("truncate") => {
+                return Err(self.wrong("fallocate", "a sparse file is not measured: use none or native"));
+            }
+            Some(_) => return Err(self.wrong("fallocate", "use none, native, posix or keep")),
+        };
         let state = match (self.on("overwrite")?, self.on("create_on_open")?) {
             (Some(true), _) => None,
             (_, Some(true)) => Some("extended"),

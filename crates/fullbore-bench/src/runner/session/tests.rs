@@ -9,7 +9,7 @@ use fullbore::pattern::Progress;
 use super::*;
 use crate::action::{DeviceLimits, ExpectedState, Iteration, Ramp, RunResult, Workload};
 use crate::clock::Clock;
-use crate::document::{CacheState, Document, Labels, StopReason};
+use crate::document::{CacheState, Document, Labels, StopReason, Warning};
 
 /// A workload that takes the time of a simulated rate.
 #[derive(Debug, Clone, Copy)]
@@ -259,7 +259,12 @@ fn a_failed_cell_does_not_stop_the_others() {
     run.result.as_ref().unwrap();
     let cell = |id| run.document.cell(id).unwrap();
     assert!(cell("never").samples.is_empty() && cell("never").skipped.as_deref() == Some("a bad sector"));
-    assert_eq!((cell("later").samples.len(), cell("later").skipped.clone()), (3, None));
+    let later = cell("later");
+    assert_eq!((later.samples.len(), later.skipped.as_deref()), (3, None));
+    assert_eq!(later.failed.as_deref(), Some("a bad sector"));
+    assert_eq!(run.stop("later").1, StopReason::Failed);
+    let told = |warning: &Warning| warning.to_string().contains("a bad sector");
+    assert!(later.summary.as_ref().unwrap().flags.iter().any(told));
     assert_eq!(run.stop("sound").1, StopReason::Precise);
 }
 

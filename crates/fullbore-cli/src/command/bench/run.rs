@@ -243,7 +243,7 @@ impl MeasureArgs {
             may_leave_out: may_leave_out(&run.sets),
             sets: run.sets.clone(),
             command: run.command.clone(),
-            with_fio: document.cells.iter().any(|cell| cell.labels.peer.as_deref() == Some("fio")),
+            with_fio: run.with_fio,
             resume: Some(document),
             ..defaults
         };
@@ -281,8 +281,9 @@ impl MeasureArgs {
         live.end();
         let Measured { document, profile } = measured?;
         folder.finish(&document)?;
-        // A run without a strategy for any job has nothing to save for the other commands.
-        let worth = profile.filter(|(_, measured)| !self.no_save && !measured.entries.is_empty());
+        // A run without a strategy for any job has nothing to save for the other commands; a burst soon ends.
+        let saves = !self.no_save && options.regime != Regime::Burst;
+        let worth = profile.filter(|(_, measured)| saves && !measured.entries.is_empty());
         let saved = worth.map(|profile| save(profile, &document));
         if self.json {
             let mut text = Vec::new();
@@ -307,8 +308,8 @@ impl MeasureArgs {
     }
 }
 
-/// Adds the results to the profile. A job without a trial of its own in this run, known only through reads, keeps the
-/// entry of an earlier run.
+/// Adds the results to the profile. A job keeps the entry of an earlier run if this one has no trial for it but only reads, or a
+/// single sample of its choice, so no interval.
 fn save(
     (key, measured): (String, fullbore::strategy::FileSystem),
     document: &Document,
@@ -321,7 +322,9 @@ fn save(
             format!("{}, {cache}", cell.labels.job) == entry.job.to_string()
         })
     };
-    let (mut entries, others): (Vec<Entry>, Vec<Entry>) = measured.entries.into_iter().partition(tried);
+    let precise = |entry: &Entry| entry.ranked.first().is_some_and(|choice| choice.low < choice.high);
+    let replaces = |entry: &Entry| tried(entry) && precise(entry);
+    let (mut entries, others): (Vec<Entry>, Vec<Entry>) = measured.entries.into_iter().partition(replaces);
     let known = profile.file_systems.remove(&key).map(|known| known.entries).unwrap_or_default();
     for entry in known.into_iter().chain(others) {
         if entries.iter().all(|kept| kept.job != entry.job) {

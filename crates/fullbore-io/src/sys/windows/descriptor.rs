@@ -61,7 +61,20 @@ fn is_whole(value: &[u8]) -> bool {
     part(4, &sid) && part(8, &sid) && part(12, &list) && part(16, &list)
 }
 
-/// Sets the access list, and owner and group where that is permitted.
+/// Removes the parts of a descriptor that are not to be set: the access list, or owner and group.
+pub fn select_of_descriptor(value: &mut [u8], list: bool, owner: bool) {
+    let Some([_, _, flags, _, owner_and_group @ .., _, _, _, _, _, _, _, _]) = value.get_mut(..20) else {
+        return;
+    };
+    if !list {
+        *flags &= !(security::SE_DACL_PRESENT as u8);
+    }
+    if !owner {
+        owner_and_group.fill(0);
+    }
+}
+
+/// Sets the access list, and owner and group where that is permitted, as far as the descriptor has them.
 pub(super) fn set_descriptor(file: &impl AsHandle, value: &[u8]) -> Result<()> {
     let [_, _, low, high, ..] = *value else { return Err(Code::INVALID) };
     if !is_whole(value) {
@@ -73,12 +86,13 @@ pub(super) fn set_descriptor(file: &impl AsHandle, value: &[u8]) -> Result<()> {
         // Without this request, the system clears the flag.
         control |= security::SE_DACL_AUTO_INHERIT_REQ;
     }
-    let list = security::DACL_SECURITY_INFORMATION
-        | if protected {
-            security::PROTECTED_DACL_SECURITY_INFORMATION
-        } else {
-            security::UNPROTECTED_DACL_SECURITY_INFORMATION
-        };
+    let list = match () {
+        () if control & security::SE_DACL_PRESENT == 0 => 0,
+        () if protected => {
+            security::DACL_SECURITY_INFORMATION | security::PROTECTED_DACL_SECURITY_INFORMATION
+        }
+        () => security::DACL_SECURITY_INFORMATION | security::UNPROTECTED_DACL_SECURITY_INFORMATION,
+    };
     // The system reads numbers of the descriptor, which must be aligned.
     let mut memory = vec![0u64; value.len().div_ceil(8)];
     let start: *mut u8 = memory.as_mut_ptr().cast();
@@ -97,10 +111,16 @@ pub(super) fn set_descriptor(file: &impl AsHandle, value: &[u8]) -> Result<()> {
         // SAFETY: the descriptor is valid and lives through the call.
         check(unsafe { security::SetKernelObjectSecurity(raw(&file) as _, parts, start.cast()) })
     };
-    let owner = security::OWNER_SECURITY_INFORMATION | security::GROUP_SECURITY_INFORMATION;
-    match set(fs::WRITE_DAC | fs::WRITE_OWNER, list | owner) {
+    let part = |place: usize, part: u32| if u32_at(value, place) == Some(0) { 0 } else { part };
+    let owner = part(4, security::OWNER_SECURITY_INFORMATION) | part(8, security::GROUP_SECURITY_INFORMATION);
+    match if owner == 0 {
+        Err(Code::NOT_PERMITTED)
+    } else {
+        set(fs::WRITE_DAC | fs::WRITE_OWNER, list | owner)
+    } {
         Ok(()) => Ok(()),
         // Only administrators may give files away.
-        Err(_) => set(fs::WRITE_DAC, list),
+        Err(_) if list != 0 => set(fs::WRITE_DAC, list),
+        Err(_) => Ok(()),
     }
 }

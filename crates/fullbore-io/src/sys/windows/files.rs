@@ -17,7 +17,7 @@ use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken}
 
 use super::code::{Function, check, check_status, function};
 use super::handle::{AsHandle, BorrowedHandle, CURRENT_DIRECTORY, Handle, OpenFlags, RawHandle, owned, raw};
-use super::information::{attribute_bits, call_at, control, ended, on_disk, query_native, set, truncate};
+use super::information::{attribute_bits, call_at, control, ended, on_disk, query_native, set, set_len};
 use super::open::{existing, reopen, status_flags};
 use super::path::{PathArg, handle_path, wide};
 use super::status::{stat, status};
@@ -118,14 +118,34 @@ fn enable_privilege(name: &str) -> Result<()> {
     }
 }
 
+pub fn truncate(file: impl AsHandle, len: u64) -> Result<()> {
+    writing(&file, |file| set_len(&file, len))
+}
+
+/// Makes a call that needs the right to write anywhere in the file: a handle that appends lacks it.
+fn writing(file: &impl AsHandle, call: impl Fn(BorrowedHandle<'_>) -> Result<()>) -> Result<()> {
+    match call(file.as_handle()) {
+        Err(Code::ACCESS_DENIED)
+            if status_flags(file).is_ok_and(|flags| flags.contains(OpenFlags::APPEND)) =>
+        {
+            call(reopen(file, OpenFlags::WRITE)?.as_handle())
+        }
+        outcome => outcome,
+    }
+}
+
 pub fn allocate(file: impl AsHandle, what: Allocate, offset: u64, len: u64) -> Result<()> {
+    writing(&file, |file| allocate_by(file, what, offset, len))
+}
+
+fn allocate_by(file: BorrowedHandle<'_>, what: Allocate, offset: u64, len: u64) -> Result<()> {
     if !on_disk(&file) {
         return Err(Code::UNSUPPORTED);
     }
     let end = offset.checked_add(len).and_then(|end| i64::try_from(end).ok()).ok_or(Code::INVALID)?;
     match what {
         Allocate::Extend | Allocate::KeepLength => {
-            let found = status(&file)?;
+            let found = status(file)?;
             // A sparse or compressed file has less than its length, and loses what is behind an allocation that is set.
             if end as u64 > found.allocated().max(found.size) {
                 let wanted = fs::FILE_ALLOCATION_INFO { AllocationSize: end };
@@ -138,9 +158,9 @@ pub fn allocate(file: impl AsHandle, what: Allocate, offset: u64, len: u64) -> R
         }
         Allocate::Punch | Allocate::Zero => {
             if what == Allocate::Punch {
-                make_sparse(&file).map_err(Code::or_unsupported)?;
+                make_sparse(file).map_err(Code::or_unsupported)?;
             }
-            let len = i64::try_from(status(&file)?.size).map_err(|_| Code::INVALID)?;
+            let len = i64::try_from(status(file)?.size).map_err(|_| Code::INVALID)?;
             // To the system, a range that ends before it begins is an error.
             if offset >= len as u64 {
                 return Ok(());

@@ -223,12 +223,12 @@ pub(super) fn answer(
     Ok((bytes, more))
 }
 
-pub fn truncate(file: impl AsHandle, len: u64) -> Result<()> {
-    if !on_disk(&file) {
+pub(super) fn set_len(file: &impl AsHandle, len: u64) -> Result<()> {
+    if !on_disk(file) {
         return Err(Code::INVALID);
     }
     let len = i64::try_from(len).map_err(|_| Code::INVALID)?;
-    set(&file, fs::FileEndOfFileInfo, &fs::FILE_END_OF_FILE_INFO { EndOfFile: len })
+    set(file, fs::FileEndOfFileInfo, &fs::FILE_END_OF_FILE_INFO { EndOfFile: len })
 }
 
 /// Fails for files without offsets, as the calls of Unix do: those of this system ignore the offset.

@@ -25,11 +25,11 @@ mod volume;
 mod xattr;
 
 pub use console::{on_console_event, restore_console, terminal_columns, use_utf8_console};
+pub use descriptor::select_of_descriptor;
 pub use directory::{Directory, Entry};
 pub(crate) use extents::each_extent;
 pub use files::*;
 pub use handle::*;
-pub use information::truncate;
 pub use names::*;
 pub use open::{is_open, open, open_at, reopen, set_status_flags, status_flags, try_clone};
 pub(in crate::sys) use path::name_of;

@@ -42,8 +42,9 @@ pub fn remove(directory: impl AsHandle, name: impl PathArg, flags: AtFlags) -> R
 /// The time in which scanners and indexers usually close a new file.
 const FILE_PATIENCE: Duration = Duration::from_millis(250);
 
-/// The same for a directory, in which any file may be open.
-const DIRECTORY_PATIENCE: Duration = Duration::from_secs(10);
+/// The same for a directory, in which any file may be open; less than the time that the system gives a program to end when its
+/// console is closed.
+const DIRECTORY_PATIENCE: Duration = Duration::from_secs(3);
 
 /// Repeats a call while another process has the file open, for as long as `patience`.
 fn patiently(patience: Duration, mut call: impl FnMut() -> Result<()>) -> Result<()> {

@@ -15,7 +15,7 @@ use windows_sys::Win32::System::SystemServices::{IO_REPARSE_TAG_MOUNT_POINT, IO_
 use super::code::{check_naming, check_status};
 use super::device;
 use super::handle::{AsHandle, AtFlags, CURRENT_DIRECTORY, Handle, OpenFlags, raw};
-use super::information::{identity, query, query_native, truncate};
+use super::information::{identity, query, query_native, set_len};
 use super::path::{PathArg, native, path_in, units};
 use crate::sys::code::{Code, Result};
 
@@ -271,7 +271,7 @@ pub fn open_at(directory: impl AsHandle, name: impl PathArg, flags: OpenFlags, m
         device::reach_end(&file);
     }
     if flags.contains(OpenFlags::TRUNCATE) {
-        match truncate(&file, 0) {
+        match set_len(&file, 0) {
             // Pipes and devices have no length.
             Ok(()) | Err(Code::INVALID) => {}
             Err(error) => return Err(error),

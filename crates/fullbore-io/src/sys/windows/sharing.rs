@@ -8,7 +8,7 @@ use windows_sys::Win32::System::Ioctl as ioctl;
 
 use super::files::make_sparse;
 use super::handle::BorrowedHandle;
-use super::information::{attribute_bits, control, truncate};
+use super::information::{attribute_bits, control, set_len};
 use super::path::handle_path;
 use super::status::status;
 use super::volume::{cluster, shares_blocks};
@@ -43,7 +43,7 @@ pub(crate) fn clone_range(
         make_sparse(file)?;
     }
     if after > before {
-        truncate(file, after)?;
+        set_len(&file, after)?;
     }
     let number = |value: u64| i64::try_from(value).map_err(|_| Code::INVALID);
     let outcome = pieces(whole).try_for_each(|(at, len)| {
@@ -56,7 +56,7 @@ pub(crate) fn clone_range(
         control(&file, ioctl::FSCTL_DUPLICATE_EXTENTS_TO_FILE, &request).map_err(of_sharing)
     });
     if outcome.is_err() && after > before {
-        truncate(file, before)?;
+        set_len(&file, before)?;
     }
     outcome
 }

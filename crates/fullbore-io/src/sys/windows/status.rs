@@ -138,8 +138,19 @@ pub fn stat_at(directory: impl AsHandle, name: impl PathArg, flags: AtFlags) -> 
     status(named(&directory, &name, fs::FILE_READ_ATTRIBUTES, flags)?)
 }
 
+/// Fails if a file is protected against writing, or is open without the permission to replace it.
 pub fn writable_at(directory: impl AsHandle, name: impl PathArg) -> Result<()> {
-    existing(&directory, &name, fs::FILE_WRITE_DATA, 0).map(drop)
+    match existing(&directory, &name, fs::FILE_WRITE_DATA, 0) {
+        // Open without the permission to write: that to delete it suffices for a rename.
+        Err(Code::HELD) => {
+            let file = existing(&directory, &name, fs::DELETE | fs::FILE_READ_ATTRIBUTES, 0)?;
+            match attribute_bits(&file)? & fs::FILE_ATTRIBUTE_READONLY {
+                0 => Ok(()),
+                _ => Err(Code::ACCESS_DENIED),
+            }
+        }
+        other => other.map(drop),
+    }
 }
 
 pub fn birth_time(file: impl AsHandle) -> Option<Time> {

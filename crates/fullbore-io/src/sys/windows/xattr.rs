@@ -276,6 +276,7 @@ fn write_all(stream: &Handle, value: &[u8], offset: u64) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::descriptor::select_of_descriptor;
     use super::super::handle::OpenFlags;
     use super::super::open::open;
     use super::*;
@@ -326,6 +327,12 @@ mod tests {
         for cut in 0..value.len() {
             assert_eq!(set_attribute(&two, "system.ntfs_acl", &value[..cut]), Err(Code::INVALID), "{cut}");
         }
+        // Without its parts, a descriptor sets nothing.
+        let mut nothing = value.clone();
+        select_of_descriptor(&mut nothing, false, false);
+        assert_ne!(nothing, value);
+        set_attribute(&two, "system.ntfs_acl", &nothing).unwrap();
+        assert_eq!(descriptor(&two).unwrap(), value);
         assert_eq!(attribute(&one, "system.posix_acl_access", &mut []), Err(Code::UNSUPPORTED));
         assert_eq!(attribute(&one, "system.ntfs_acl", &mut [0; 3]), Err(Code::OUT_OF_RANGE));
     }

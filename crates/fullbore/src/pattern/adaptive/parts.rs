@@ -33,6 +33,9 @@ pub(in crate::pattern) struct Terms {
     pub(in crate::pattern) most: usize,
 }
 
+/// The bytes of a run for which one thread is started that a trial may need.
+const THREAD: u64 = 32 << 20;
+
 impl<'a> Leases<'a> {
     /// The leases of a run over these inputs, and the number of workers; `None` if the run is too short.
     pub(in crate::pattern) fn of(
@@ -52,9 +55,12 @@ impl<'a> Leases<'a> {
         let contenders = adaptive.contenders;
         let workers = |list: &[Contender]| list.iter().map(|contender| contender.strategy.workers).max();
         let most = workers(&contenders.cached).max(workers(&contenders.uncached)).unwrap_or(1);
-        // Threads for a trial of more workers wait until they are needed.
+        // Threads for trials of more workers wait until they are needed; their start takes a part of a short run's time.
         let most = match adaptive.spec.workers {
-            None if most > 1 => probe::processors().min(2 * most).max(most),
+            None if most > 1 => {
+                let affordable = usize::try_from(len / THREAD).unwrap_or(usize::MAX).max(2 * most);
+                probe::processors().min(affordable).max(most)
+            }
             _ => most,
         };
         let workers = most.min(terms.most);

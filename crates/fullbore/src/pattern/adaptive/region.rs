@@ -21,7 +21,7 @@ const LEASES: u64 = 3;
 const FILLS: u64 = 3;
 /// The most rounds of a trial.
 const ROUNDS: u32 = 6;
-/// The expected band: a rate below this factor, twice in a row, starts another trial.
+/// The expected band: a rate that is lower or higher by this factor, twice in a row, starts another trial.
 const BAND: f64 = 0.3;
 /// No trial is repeated in a region shorter than this, in bytes.
 const RETRY: u64 = 64 << 20;
@@ -34,7 +34,7 @@ const UNKNOWN: f64 = 0.3;
 enum Phase {
     /// Contenders are tried; the rest of the round, and the number of rounds before.
     Trying { rest: VecDeque<usize>, round: u32 },
-    /// One was chosen; the logarithm of its expected rate, if known, and the slices below the band in a row.
+    /// One was chosen; the logarithm of its expected rate, if known, and the slices outside the band in a row.
     Running { expected: Option<f64>, outside: u32 },
 }
 
@@ -55,8 +55,8 @@ pub(super) struct Region {
     tried: usize,
     /// Counts trials: the records of an earlier one are ignored.
     pub(super) epoch: u32,
-    /// True once the neighbours of the choice were tried too.
-    refined: bool,
+    /// The number of workers of the contender whose neighbours were tried too, and its logarithmic rate.
+    refined: (usize, f64),
     /// Trials in a row that ended with the same choice: each doubles the distance to the next.
     confirmed: u32,
     /// The last choice.
@@ -85,7 +85,7 @@ impl Region {
             all: parts.contenders,
             tried: parts.tried,
             epoch: 0,
-            refined: false,
+            refined: (0, 0.0),
             confirmed: 0,
             last: None,
             slices: Vec::new(),
@@ -128,7 +128,7 @@ impl Region {
     /// The length of a slice of a contender in bytes.
     fn slice_len(&self, contender: usize) -> u64 {
         let strategy = &self.contenders[contender].strategy;
-        let dealt = strategy.workers.max(1) as u64 * strategy.stripe;
+        let dealt = strategy.stripe.saturating_mul(strategy.workers.max(1) as u64);
         match self.phase {
             Phase::Running { .. } => (self.total / 16).clamp(16 << 20, 256 << 20),
             Phase::Trying { .. } if self.warms_up() => dealt.min(self.total / 8),
@@ -136,7 +136,7 @@ impl Region {
             Phase::Trying { round, .. } => {
                 let queued = (strategy.workers * strategy.depth).max(1) as u64 * strategy.request as u64;
                 let first = match self.cached {
-                    true => LEASES * dealt,
+                    true => dealt.saturating_mul(LEASES),
                     false => (self.total / 64).clamp(8 << 20, 32 << 20).max(FILLS * queued),
                 };
                 (first << round.saturating_sub(1).min(4)).min(self.total / 8)
@@ -412,10 +412,27 @@ impl Region {
         let best = self.contenders[leader].strategy.clone();
         let mut next = neighbours(&best, settings.spec, settings.most, settings.writes);
         next.retain(|next| self.contenders.iter().all(|other| other.strategy != *next));
-        if !std::mem::replace(&mut self.refined, true) && !next.is_empty() {
-            let expected = beliefs[leader].relative + NEIGHBOUR.0;
-            let neighbour = |strategy| Contender { strategy, expected, deviation: NEIGHBOUR.1 };
+        // While another region has workers, numbers of workers cannot be compared.
+        let limited = self.slices.iter().any(|slice| {
+            slice.leases > 0 && slice.workers < self.contenders[slice.contender].strategy.workers
+        });
+        next.retain(|next| !limited || next.workers == best.workers);
+        // More workers that were faster have neighbours with more again, which may gain as much.
+        let (workers, before) = self.refined;
+        if best.workers > workers && !next.is_empty() {
+            let rate = beliefs[leader].relative;
+            let gain = if workers > 0 { (rate - before).max(0.0) } else { 0.0 };
+            self.refined = (best.workers, rate);
+            let neighbour = |strategy: Strategy| {
+                let more = if strategy.workers > best.workers { gain / 2.0 } else { 0.0 };
+                let (expected, deviation) = (rate + NEIGHBOUR.0 + more, NEIGHBOUR.1 + more / 2.0);
+                Contender { strategy, expected, deviation }
+            };
             self.contenders.extend(next.into_iter().map(neighbour));
+            if gain > 0.0 {
+                // The next step is large: short slices show it.
+                self.phase = Phase::Trying { rest: VecDeque::new(), round: 1 };
+            }
             return self.next_round(settings);
         }
         let measured = (0..beliefs.len()).filter(|&contender| beliefs[contender].measured);
@@ -431,7 +448,7 @@ impl Region {
         let after = self.total - self.left;
         // One alone was not compared with any other.
         if tried.len() > 1 {
-            settings.selections.add(Selection { after, cached, tried, chosen });
+            settings.selections.add(Selection { after, cached, tried, chosen }, !limited);
         }
         self.confirmed = if self.last.as_ref() == Some(&contender.strategy) { self.confirmed + 1 } else { 1 };
         self.last = Some(contender.strategy.clone());
@@ -471,7 +488,7 @@ impl Region {
             *expected = Some(rate);
             return false;
         };
-        if *known - rate <= BAND {
+        if (*known - rate).abs() <= BAND {
             *outside = 0;
             *known += 0.2 * (rate - *known);
             return false;

@@ -14,6 +14,7 @@ use super::visit::{AllDifferences, FirstDifference, Lines, first_difference, new
 use super::walk::{ComparedFile, Walk};
 use crate::pattern::order::Frontier;
 use crate::pattern::progress::{Progress, Stats};
+use crate::strategy::Strategy;
 
 /// Compares two inputs and finds the first difference.
 ///
@@ -125,9 +126,14 @@ impl<'a> Pair<'a> {
         let end = self.common(lens);
         let files = self.files();
         // Lines of uncached data, which is not read twice, are counted on the way; those of cached data afterwards.
-        let strategy = self.left.choice.first;
-        let passes = strategy.read.capabilities.passes_cache(strategy.read_cache);
-        let on_the_way = extent.lines && (passes || strategy.read_cache != CachePolicy::Keep);
+        let leaves_cache = |strategy: &Strategy| {
+            strategy.read.capabilities.passes_cache(strategy.read_cache)
+                || strategy.read_cache != CachePolicy::Keep
+        };
+        let choice = self.left.choice;
+        let contenders = choice.adaptive.iter().flat_map(|adaptive| adaptive.contenders.all());
+        let on_the_way = extent.lines
+            && contenders.map(|contender| &contender.strategy).chain([choice.first]).any(leaves_cache);
         let frontier = on_the_way.then(Frontier::default);
         let first = FirstDifference::new(frontier.as_ref());
         let walk = Walk { sides: &files, end, longest: usize::MAX >> 3, progress };
@@ -143,8 +149,10 @@ impl<'a> Pair<'a> {
             Some(frontier) => frontier.reached().1,
             None => {
                 let lines = Lines::default();
+                // Counting is no trial of a comparison.
+                let counted = ComparedFile { choice: choice.first.into(), ..files[0] };
                 let walk = Walk {
-                    sides: &files[..1],
+                    sides: &[counted],
                     end: until,
                     longest: usize::MAX >> 3,
                     progress: &Progress::default(),

@@ -112,7 +112,7 @@ pub(super) fn keep(
     if preserve.times {
         times(stat, target).map_err(failed("preserve the times of"))?;
     }
-    if any && sys::LISTS_RESTRICT_OWNERS { extended(Which::Restrictive) } else { Ok(()) }
+    if (any || preserve.owner) && sys::LISTS_RESTRICT_OWNERS { extended(Which::Restrictive) } else { Ok(()) }
 }
 
 /// The extended attributes to copy.
@@ -210,7 +210,10 @@ fn extended(
         names => names?,
     };
     for name in sys::attribute_names(&names) {
-        let wanted = if LISTS.contains(&name) { preserve.mode } else { preserve.attributes };
+        let wanted = match LISTS.contains(&name) {
+            true => preserve.mode || preserve.owner && name == LISTS[2],
+            false => preserve.attributes,
+        };
         if !wanted || (name == LISTS[2]) != (which == Which::Restrictive) {
             continue;
         }
@@ -219,10 +222,15 @@ fn extended(
             (_, Some(path)) => sys::attribute_of_name(path.as_path(), name, value),
             _ => Ok(0),
         });
-        let one = value.and_then(|value| match (&target, &to) {
-            (AttributeTarget::Open(fd), _) => sys::set_attribute(fd, name, &value),
-            (_, Some(path)) => sys::set_attribute_of_name(path.as_path(), name, &value),
-            _ => Ok(()),
+        let one = value.and_then(|mut value| {
+            if name == LISTS[2] {
+                sys::select_of_descriptor(&mut value, preserve.mode, preserve.owner);
+            }
+            match (&target, &to) {
+                (AttributeTarget::Open(fd), _) => sys::set_attribute(fd, name, &value),
+                (_, Some(path)) => sys::set_attribute_of_name(path.as_path(), name, &value),
+                _ => Ok(()),
+            }
         });
         if first.is_ok() {
             first = one;

@@ -108,7 +108,7 @@ impl Content<'_> {
             let what = "pipes, devices and files made by the kernel cannot share blocks";
             return Err(Error::new(ErrorKind::Unsupported, "clone", self.input.path(), what));
         }
-        let plan = self.planner().plan(Purpose::Copy, Some(self.input), len, Some(output))?;
+        let plan = self.plan(output, len, false)?;
         self.run(output, &Scope::whole(len.unwrap_or(0)), len, (&plan).into())
     }
 
@@ -140,7 +140,7 @@ impl Content<'_> {
         let output = &*output;
         let sparse = options.sparse != Sparse::Never && regular && stat.sparse;
         if options.verify || journal.is_some() {
-            let plan = self.plan(output, len, true)?.strategy;
+            let plan = self.plan(output, Some(len), true)?.strategy;
             if sparse || !regular {
                 hollow(output, len)?;
             } else {
@@ -179,7 +179,7 @@ impl Content<'_> {
             (stats.cloned, stats.copied) = (copied.cloned, copied.bytes() - copied.cloned);
             return Ok(());
         }
-        let plan = self.plan(output, len, false)?;
+        let plan = self.plan(output, Some(len), false)?;
         let strategy = &plan.strategy;
         let _turn = self.turn.lock();
         if !sparse {
@@ -298,10 +298,10 @@ impl Content<'_> {
     }
 
     /// Plans the copy; `striped`: for [`Hashed`].
-    fn plan(&self, output: &Output, len: u64, striped: bool) -> Result<Plan> {
+    fn plan(&self, output: &Output, len: Option<u64>, striped: bool) -> Result<Plan> {
         let units = Units { len: STRIPE, read_back: self.options.verify };
         let planner = if striped { self.planner().in_units(units) } else { self.planner() };
-        let plan = planner.plan(Purpose::Copy, Some(self.input), Some(len), Some(output))?;
+        let plan = planner.plan(Purpose::Copy, Some(self.input), len, Some(output))?;
         if self.options.report_plans {
             let source = self.input.path().to_owned();
             (self.report)(CopyEvent::Planned { source, plan: Box::new(plan.clone()) });

@@ -74,8 +74,9 @@ impl Executor<'_> {
             Arrival::Other(input, len) => {
                 let terms = (Purpose::Search, None, operation.memory());
                 self.with_plan(input, len, worker.place, terms, |input, choice| {
-                    search(operation, input, choice, self.progress, emit)
+                    Ok((search(operation, input, choice, self.progress, emit)?, ()))
                 })
+                .map(|(stats, ())| stats)
             }
         }
     }
@@ -119,8 +120,8 @@ impl Executor<'_> {
         len: Option<u64>,
         place: u64,
         (purpose, serial, memory): (Purpose, Option<Serial>, BlockMemory),
-        job: impl FnOnce(&File, RunStrategy<'_>) -> Result<T>,
-    ) -> Result<T> {
+        job: impl FnOnce(&File, RunStrategy<'_>) -> Result<(Stats, T)>,
+    ) -> Result<(Stats, T)> {
         if self.plain
             && self.planned.is_none()
             && len.is_some_and(|len| len < SMALL)
@@ -164,7 +165,8 @@ impl Executor<'_> {
         }
         let start = Instant::now();
         let result = job(&plan.handle(&input), (&plan).into())?;
-        if let Some((kind, len)) = trial {
+        // A search that ended early measured less.
+        if let Some((kind, len)) = trial.filter(|(_, len)| result.0.bytes >= *len) {
             self.trials.lock().record(kind, &plan.strategy, len, start.elapsed().as_secs_f64());
         }
         Ok(result)

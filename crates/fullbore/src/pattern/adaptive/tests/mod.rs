@@ -183,6 +183,53 @@ fn a_rate_that_falls_starts_another_trial() {
     assert!(simulated.bytes("buffered") > len / 3, "{simulated:?}");
 }
 
+/// Another program ends in the middle of the run.
+#[test]
+fn a_rate_that_rises_starts_another_trial() {
+    let (run, len) = (Fixture::default(), 2048 * MIB);
+    let all = parts(true, 0..len, &[("buffered", 2), ("mmap", 2)]);
+    let leases = Leases::new(vec![all], Settings { any_order: false, ..run.settings() });
+    simulate(&leases, 2, len, |name, offset| {
+        let cost = match (name, offset < len / 2) {
+            ("mmap", true) => 6e-4,
+            ("mmap", false) => 0.5e-4,
+            (_, true) => 3e-4,
+            (_, false) => 1e-4,
+        };
+        (cost, cost)
+    });
+    let chosen: Vec<_> =
+        run.selections.list().iter().map(|selection| selection.chosen[..11].to_owned()).collect();
+    assert_eq!(chosen, ["method=buff", "read=mmap,w"]);
+}
+
+#[test]
+fn workers_are_added_while_they_increase_the_rate() {
+    let (run, len) = (Fixture::default(), 8192 * MIB);
+    let all = parts(true, 0..len, &[("buffered", 4), ("mmap", 4)]);
+    let leases = Leases::new(vec![all], Settings { most: 32, ..run.settings() });
+    simulate(&leases, 32, len, |name, _| if name == "mmap" { (3e-4, 3e-4) } else { (1e-4, 1e-4) });
+    let [selection] = &run.selections.list()[..] else { panic!("{:?}", run.selections.list()) };
+    assert!(
+        selection.chosen.contains("method=buffered") && selection.chosen.contains("workers=32"),
+        "{selection}"
+    );
+}
+
+/// One of two workers belongs to the other region, so contenders with one and two cannot be compared.
+#[test]
+fn numbers_of_workers_are_not_tried_while_another_region_is_read() {
+    let (run, len) = (Fixture::default(), 1024 * MIB);
+    let cached = parts(true, 0..len / 2, &[("buffered", 2), ("mmap", 2)]);
+    let uncached = parts(false, len / 2..len, &[("direct", 2), ("uring", 2)]);
+    let leases = run.leases([cached, uncached]);
+    simulate(&leases, 2, len, |name, _| if name == "uring" { (2e-4, 1e-4) } else { (4e-4, 4e-4) });
+    let list = run.selections.list();
+    let tried: Vec<&str> =
+        list.iter().flat_map(|one| &one.tried).map(|tried| tried.strategy.as_str()).collect();
+    assert!(tried.len() >= 4 && tried.iter().all(|tried| tried.contains("workers=2")), "{tried:?}");
+}
+
 #[test]
 fn the_device_works_while_cached_parts_are_processed() {
     let (run, len) = (Fixture::default(), 1024 * MIB);
@@ -324,7 +371,12 @@ fn a_trial_reads_parts_from_all_over_the_file() {
         let cost = if name == "mmap" && offset > len / 8 { 1e-4 } else { 2e-4 };
         (cost, cost)
     });
-    assert_eq!(run.selections.list().len(), 1);
+    // Once more when the rate has doubled after the first eighth.
+    let list = run.selections.list();
+    assert!(
+        (1..=2).contains(&list.len()) && list.iter().all(|one| one.chosen.starts_with("read=mmap")),
+        "{list:?}"
+    );
     assert!(simulated.bytes("mmap") > len * 8 / 10, "{simulated:?}");
 }
 
