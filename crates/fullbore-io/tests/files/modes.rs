@@ -138,6 +138,24 @@ fn refused(mode: Mode) -> OpenOptions {
 
 const MAKERS: [Mode; 4] = [Mode::CreateOrTruncate, Mode::CreateNew, Mode::OpenOrCreate, Mode::Append];
 
+/// On Windows, the handle lacks the right to write anywhere but at the end.
+#[test]
+fn an_appending_file_can_be_resized() {
+    everywhere(|directory| {
+        let path = directory.join("log");
+        fs::write(&path, b"a line\n").unwrap();
+        let file = OpenOptions::new().mode(Mode::Append).open(&path).unwrap();
+        file.set_len(2).unwrap();
+        file.set_len(4).unwrap();
+        file.write_all_at(b"end", 0).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"a \0\0end");
+        match file.reserve(0..1 << 20) {
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}"),
+            Ok(()) => assert_eq!(file.len().unwrap(), 7),
+        }
+    });
+}
+
 #[test]
 fn a_failed_strict_open_removes_only_what_it_created() {
     everywhere(|directory| {

@@ -97,7 +97,9 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
             let mapped = Strategy { read: mmap, request, stripe, window, ..base.clone() };
             add(&mut found.cached, spread(mapped, workers), MAPPED);
         }
-        add(&mut found.cached, buffered(512 << 10, if writes { 1 << 20 } else { 4 << 20 }), COPIED);
+        // The buffers of both files of a comparison fit the processor's cache.
+        let request = if plan_input.purpose == Purpose::Compare { 256 << 10 } else { 512 << 10 };
+        add(&mut found.cached, buffered(request, if writes { 1 << 20 } else { 4 << 20 }), COPIED);
     }
     if !plan_input.is_cached() {
         // Reads through the page cache complete an almost fully cached file; direct reads would leave it incomplete.

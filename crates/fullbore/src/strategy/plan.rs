@@ -50,26 +50,40 @@ pub struct Plan {
     pub(super) selections: Arc<Selections>,
 }
 
+/// The names of contenders.
+fn names(list: &[Contender]) -> String {
+    list.iter().map(|contender| name(&contender.strategy)).collect::<Vec<_>>().join(" · ")
+}
+
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "strategy: {}", self.strategy)?;
+        let Contenders { cached, uncached } = &self.contenders;
+        // Each kind of parts has its own strategy, or contenders.
+        let by_parts = !cached.is_empty() && !uncached.is_empty();
+        if !by_parts {
+            writeln!(f, "strategy: {}", self.strategy)?;
+        }
         if let Some(spec_text) = &self.spec_text {
             writeln!(f, "specified: {spec_text}")?;
             writeln!(f, "auto would take: {}", self.decision.strategy)?;
         }
+        if by_parts {
+            for (parts, list) in [("cached", cached), ("other", uncached)] {
+                match &list[..] {
+                    [one] => writeln!(f, "{parts} parts: {}", one.strategy)?,
+                    list => writeln!(f, "{parts} parts: tries {}", names(list))?,
+                }
+            }
+            let share = self.plan_input.cached.unwrap_or_default() * 100.0;
+            writeln!(f, "because: {share:.0}% of the input is in the page cache")?;
+            return self.notes.iter().try_for_each(|note| writeln!(f, "note: {note}"));
+        }
         for line in &self.decision.evidence {
             writeln!(f, "because: {line}")?;
         }
-        let contenders = self.contenders.cached.iter().chain(&self.contenders.uncached);
-        if self.has_halves() {
-            for (parts, list) in [("cached", &self.contenders.cached), ("other", &self.contenders.uncached)] {
-                list.iter().try_for_each(|one| writeln!(f, "{parts} parts: {}", one.strategy))?;
-            }
-            return self.notes.iter().try_for_each(|note| writeln!(f, "note: {note}"));
-        }
         if self.contenders.differ() {
-            let names: Vec<_> = contenders.map(|contender| name(&contender.strategy)).collect();
-            writeln!(f, "tries: {}", names.join(" · "))?;
+            let list = if cached.is_empty() { uncached } else { cached };
+            writeln!(f, "tries: {}", names(list))?;
         }
         for note in &self.notes {
             writeln!(f, "note: {note}")?;
