@@ -150,6 +150,15 @@ fn runs_learn_unless_they_are_told_not_to() {
     fs::File::options().write(true).open(&place).unwrap().set_modified(young).unwrap();
     let run = dir.run("wc -l --explain input").succeeds();
     assert!(run.stderr.contains("because: learned: "), "{}", run.stderr);
+    // A file too short for a trial is read as longer ones were.
+    long_file(&dir, 64 << 20);
+    let cached = |file: &fullbore::file::File| {
+        fullbore::probe::residency(file, 0..64 << 20).ok().and_then(|found| found.share()) == Some(1.0)
+    };
+    if fullbore::file::File::open(dir.at("input")).is_ok_and(|file| cached(&file)) {
+        let run = dir.run("wc -l --explain input").succeeds();
+        assert!(run.stderr.contains("because: learned: "), "{}", run.stderr);
+    }
     assert!(dir.run("profile show").succeeds().text().contains("learned for "));
     dir.run("profile forget").succeeds();
     assert!(!place.exists());

@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use super::choose::{Decision, choose};
 use super::contender::{Contender, Contenders, name};
+use super::contenders::contenders;
 use super::evidence::Evidence;
 use super::fields::{BUDGET, Model, Strategy};
 use super::figure::Circumstances;
 use super::learned::Learned;
-use super::plan_input::{MIXED, PlanInput, Purpose, SMALL, Target, Units, reads_alike};
+use super::plan_input::{ADAPTIVE, MIXED, PlanInput, Purpose, SMALL, Target, Units, reads_alike};
 use super::profile::{Profile, key};
 use super::selection::{Adaptive, RunStrategy, Selection, Selections};
 use super::spec::StrategySpec;
@@ -292,7 +293,7 @@ impl<'a> Planner<'a> {
             spec: self.spec.clone(),
             selections: Arc::default(),
         };
-        let work = |contenders: &[Contender]| {
+        let work = |plan: &Plan, contenders: &[Contender]| {
             let mut kept: Vec<Contender> = Vec::new();
             for contender in contenders {
                 if let Some(strategy) = plan.fitted(&contender.strategy, input, output)
@@ -304,19 +305,28 @@ impl<'a> Planner<'a> {
             kept
         };
         let Contenders { cached, uncached } = &plan.decision.contenders;
-        plan.contenders = Contenders { cached: work(cached), uncached: work(uncached) };
+        plan.contenders = Contenders { cached: work(&plan, cached), uncached: work(&plan, uncached) };
         plan.fit(input, output)?;
         // Figures compare all contenders: a run whose spec excludes some does not compare them.
         let open = *self.spec == StrategySpec { budget: self.spec.budget, ..StrategySpec::default() };
         // A pipe does not measure the file system, and halves are not compared.
-        if let (Some(learned), Some(input), true) = (
-            self.profile.and_then(|profile| profile.learned.as_ref()),
-            input,
-            open && plan.contenders.differ() && plan.plan_input.len.is_some() && !plan.has_halves(),
-        ) && let Ok(file_system) = key(input)
+        let tries = plan.contenders.differ() && plan.plan_input.len.is_some() && !plan.has_halves();
+        let as_longer = measured.is_none() && plan.plan_input.is_like_longer();
+        if let (Some(learned), Some(input), true) =
+            (self.profile.and_then(|profile| profile.learned.as_ref()), input, open && (tries || as_longer))
+            && let Ok(file_system) = key(input)
         {
             let unfitted = plan.clone();
-            plan.arrange(learned, file_system, |strategy| unfitted.fitted(strategy, Some(input), output));
+            let works = |strategy: &Strategy| unfitted.fitted(strategy, Some(input), output);
+            if tries {
+                plan.arrange(learned, file_system, works);
+            } else {
+                let longer = PlanInput { len: Some(ADAPTIVE), adapts: true, ..plan.plan_input.clone() };
+                let Contenders { cached, .. } = contenders(&longer, &plan.strategy, None);
+                // Without the choice for this length, which no longer run has had.
+                let cached = work(&unfitted, &cached[1..]);
+                plan.take_learned(cached, learned, file_system, works);
+            }
         }
         Ok(plan)
     }
@@ -386,12 +396,35 @@ impl Plan {
             if first.strategy != self.strategy {
                 // They are reasons for another strategy.
                 self.decision.evidence.clear();
+                self.decision.alternatives.clear();
                 first.strategy.clone_into(&mut self.strategy);
             }
             let (count, rate) = (figure.count, figure.rate);
             self.decision.evidence.push(Evidence::Learned { count, rate });
         }
         self.selections = Arc::new(Selections::learning(learned.clone(), circumstances(true)));
+    }
+
+    /// Takes the contender that was fastest in earlier runs over longer files, in stripes that divide this one among the workers.
+    fn take_learned(
+        &mut self,
+        cached: Vec<Contender>,
+        learned: &Learned,
+        file_system: String,
+        works: impl Fn(&Strategy) -> Option<Strategy>,
+    ) {
+        let contenders = Contenders { cached, uncached: Vec::new() };
+        let mut longer = Self { contenders, ..self.clone() };
+        longer.arrange(learned, file_system, works);
+        let Strategy { workers, request, stripe, window, .. } = longer.strategy;
+        let len = self.plan_input.len.unwrap_or(0);
+        let share = (len / (4 * workers as u64)).next_multiple_of(request as u64).max(request as u64);
+        let stripe = stripe.min(share);
+        let window = window.map(|window| window.min(stripe as usize));
+        if longer.strategy != self.strategy {
+            self.strategy = Strategy { stripe, window, ..longer.strategy };
+        }
+        self.decision = longer.decision;
     }
 
     /// Gives both sides of a comparison the settings that suit both: the smaller number of workers, the longer requests,
