@@ -15,7 +15,7 @@ pub const COLUMNS: &str = "cell experiment job operation method request_bytes de
     minor_faults major_faults cached_before_bytes cached_after_bytes cache_total_bytes device_read_bytes \
     device_written_bytes depth_mean latency_p50_s latency_p90_s latency_p99_s latency_p999_s latency_max_s \
     phases_submit_s phases_queue_s phases_device_s phases_complete_s phases_device_requests phases_merges phases_splits \
-    phases_device_request_bytes stream_bytes_per_s regime proof proof_reason usable counted outlier";
+    phases_device_request_bytes stream_bytes_per_s writes regime proof proof_reason usable counted outlier";
 
 /// Writes the header and one row per sample of every cell, in the document's order.
 ///

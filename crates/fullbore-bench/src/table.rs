@@ -39,7 +39,7 @@ const HEADINGS: [&str; 6] = ["rate", "±", "roof", "half-power", "µs/req", "ms/
 pub fn render(document: &Document, options: TableOptions) -> String {
     let mut sheet = Sheet::new(options.width, options.colour);
     head(&mut sheet, document);
-    headlines(&mut sheet, document);
+    headlines(&mut sheet, document, usize::MAX);
     use_this(&mut sheet, document);
     blocks(&mut sheet, document);
     peers(&mut sheet, document);
@@ -280,7 +280,7 @@ const RATE: usize = 12;
 pub fn summary(document: &Document, options: TableOptions) -> String {
     let mut sheet = Sheet::new(options.width, options.colour);
     head(&mut sheet, document);
-    headlines(&mut sheet, document);
+    headlines(&mut sheet, document, DEVICE_FACTS);
     let recommended = &document.findings.use_this;
     if !recommended.is_empty() {
         sheet.heading("Use this");
@@ -321,8 +321,11 @@ pub fn summary(document: &Document, options: TableOptions) -> String {
     sheet.text + &last.text
 }
 
-/// Adds the headline figures, and the facts of the devices that qualify them.
-fn headlines(sheet: &mut Sheet, document: &Document) {
+/// The most facts of devices in a summary.
+const DEVICE_FACTS: usize = 5;
+
+/// Adds the headline figures, and up to `most` facts of the devices that qualify them.
+fn headlines(sheet: &mut Sheet, document: &Document, most: usize) {
     let tiles = tiles(document);
     if !tiles.is_empty() {
         sheet.line("");
@@ -330,8 +333,12 @@ fn headlines(sheet: &mut Sheet, document: &Document) {
     for [name, rate, how] in &tiles {
         sheet.columns(&[(&capital(name), NAME), (rate, RATE)], how);
     }
-    for (what, text) in device_facts(document) {
-        sheet.columns(&[(what, NAME)], &text);
+    let facts = device_facts(document);
+    for (what, text) in facts.iter().take(most) {
+        sheet.columns(&[(what, NAME)], text);
+    }
+    if facts.len() > most {
+        sheet.line(&format!("… {} more facts of devices with --full", facts.len() - most));
     }
 }
 

@@ -78,9 +78,8 @@ fn catch(wake: &Handle, caught: &Arc<AtomicUsize>, alone: &Arc<AtomicBool>) -> i
     Ok(())
 }
 
-/// Lets Ctrl-C, Ctrl-Break and the closing of the console end the process, on a thread that the
-/// system starts for them; starts the thread that flushes held output: once woken, it calls `flush_overdue` regularly
-/// while it returns true.
+/// Lets Ctrl-C, Ctrl-Break and the closing of the console end the process, on a thread that the system starts for them; starts
+/// the thread that flushes held output: once woken, it calls `flush_overdue` regularly while it returns true.
 #[cfg(windows)]
 pub(crate) fn install(flush_overdue: fn() -> bool) -> io::Result<()> {
     const INTERRUPTED: i32 = 2;

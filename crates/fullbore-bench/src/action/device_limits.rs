@@ -58,14 +58,15 @@ struct PaceLimit {
 }
 
 impl PaceLimit {
-    /// True if a recording has moved so much more than the sustained bytes that the credit must be gone; also if only the
-    /// requests are limited, as their credit is unknown.
-    fn spent_by(&self, series: &[Reading]) -> bool {
+    /// True if a recording that ends at `pace` refutes the limit: it has moved so much more than the sustained bytes that the
+    /// credit must be gone. The credit of requests is unknown, so more of them refute it at once.
+    fn is_refuted(&self, pace: Pace, series: &[Reading]) -> bool {
         /// The credit that the search found may have been a part of it.
         const MORE: f64 = 2.0;
         let (Some(first), Some(last)) = (series.first(), series.last()) else { return false };
         let beyond = last.bytes - first.bytes - self.bytes * (last.at - first.at);
-        self.bytes.is_infinite() || beyond > MORE * self.credit
+        pace.requests > MARGIN * self.requests
+            || pace.bytes > MARGIN * self.bytes && beyond > MORE * self.credit
     }
 
     /// True if a limiter was seen.
@@ -186,7 +187,7 @@ impl DeviceLimits {
     }
 
     /// Spends the credit of the devices: `work` continues for `least` seconds at least, until none is faster than what it
-    /// sustains. If one remains faster, its limit was a chance variation, and is withdrawn.
+    /// sustains. If one remains faster than its credit explains, its limit was a chance variation, and is withdrawn.
     pub(crate) fn spend_credit<T>(
         &self,
         counters: &Counters<'_>,
@@ -219,8 +220,7 @@ impl DeviceLimits {
     fn withdraw(&self, counters: &Counters<'_>, recording: &Recording) {
         for limit in self.finite_paces(counters) {
             let series = sum(recording, limit.places.iter().copied());
-            let exceeds = last_pace(&series, SPENDING / 2.0, 0.0).is_some_and(|pace| !limit.covers(pace));
-            if exceeds && limit.spent_by(&series) {
+            if last_pace(&series, SPENDING / 2.0, 0.0).is_some_and(|pace| limit.is_refuted(pace, &series)) {
                 let mut known = self.known.borrow_mut();
                 let refuted = known
                     .iter_mut()
@@ -321,6 +321,10 @@ mod tests {
         let small = known(burst(200_000_000));
         small.withdraw(&counters, &recording);
         assert!(small.found().is_empty());
+        // A limit of bytes that is kept does not keep one of requests.
+        let both = known(DeviceLimit { requests_per_s: Some(0.5), sustained: Some(1e9), ..limit.clone() });
+        both.withdraw(&counters, &recording);
+        assert!(both.found().is_empty());
         limits.withdraw(&counters, &recording);
         assert_eq!(regime(&limits, 5e7, 1e3), Regime::Unknown);
         assert_eq!(limits.take_withdrawn().len(), 1);

@@ -31,8 +31,6 @@ fn sentences(document: &Document) -> Vec<String> {
 /// Facts of the devices that qualify the figures, each with its name: limits, credit, and variation. A device without a limiter is
 /// named if the regime of a headline figure is unknown.
 pub(crate) fn device_facts(document: &Document) -> Vec<(&'static str, String)> {
-    /// The most lines.
-    const MOST: usize = 5;
     let findings = &document.findings;
     let regime = |cell: &Cell| cell.summary.as_ref().and_then(|summary| summary.regime);
     let is_unknown =
@@ -53,12 +51,7 @@ pub(crate) fn device_facts(document: &Document) -> Vec<(&'static str, String)> {
     let credits = credits.map(|found| ("Device credit", format!("{}s: {}", found.operation, found.text())));
     let variation = findings.variation.iter().filter(|found| found.variation.matters());
     let variation = variation.map(|found| ("Storage", found.words()));
-    let mut facts: Vec<_> = limits.chain(credits).chain(variation).collect();
-    if facts.len() > MOST {
-        let others = facts.split_off(MOST - 1).len();
-        facts.push(("Devices", format!("{others} more facts with --full and under Environment")));
-    }
-    facts
+    limits.chain(credits).chain(variation).collect()
 }
 
 fn fastest(document: &Document, headline: Headline) -> Option<&Peak> {

@@ -406,12 +406,6 @@ impl ActiveCell {
         self.cell.counted_in(self.regime).map(Sample::rate).collect()
     }
 
-    /// The error of its rate that the device's accounting period may cause, a share.
-    pub(super) fn uncertainty(&self) -> f64 {
-        let counted = self.cell.counted_in(self.regime).map(|sample| sample.uncertainty);
-        median(&counted.collect::<Vec<_>>()).unwrap_or(0.0)
-    }
-
     /// Sets the regime of its samples in one direction to unknown.
     pub(super) fn withdraw(&mut self, operation: &str) {
         withdraw(self.cell.samples.iter_mut().chain(&mut self.pilot), operation);

@@ -140,9 +140,7 @@ impl DocumentBuilder {
     fn summarised(&self, one: &ActiveCell) -> Cell {
         let mut cell = one.cell();
         let stop = match () {
-            () if one.precise && one.uncertainty() <= self.run.precision.unwrap_or(f64::INFINITY) => {
-                StopReason::Precise
-            }
+            () if one.precise => StopReason::Precise,
             () if cell.failed.is_some() => StopReason::Failed,
             () => StopReason::TimeUp,
         };

@@ -6,7 +6,7 @@ use std::io;
 use super::method::{Capabilities, Engine, EngineConfig, Method};
 use super::synchronous::{Calls, Synchronous};
 use crate::buf::{Completion, Request};
-use crate::file::File;
+use crate::file::{File, FileKind};
 use crate::sys::map::Map;
 use crate::sys::{self, Code, Handle};
 
@@ -79,7 +79,8 @@ impl Mapping {
                 .map_err(|error| {
                     // Windows maps nothing past the end of a file.
                     let is_shorter = || sys::status(&self.file).is_ok_and(|now| now.size < stop);
-                    if !self.write && is_shorter() { missing() } else { error }
+                    let is_input = !self.write && self.file.kind() == FileKind::Regular;
+                    if is_input && is_shorter() { missing() } else { error }
                 })?;
             // Only a hint: the mapping works without it.
             let _ = map.advise(self.random);

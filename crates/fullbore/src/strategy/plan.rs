@@ -311,7 +311,7 @@ impl<'a> Planner<'a> {
         let open = *self.spec == StrategySpec { budget: self.spec.budget, ..StrategySpec::default() };
         // A pipe does not measure the file system, and halves are not compared.
         let tries = plan.contenders.differ() && plan.plan_input.len.is_some() && !plan.has_halves();
-        let as_longer = measured.is_none() && plan.plan_input.is_like_longer();
+        let as_longer = measured.is_none() && plan.plan_input.may_use_learned();
         if let (Some(learned), Some(input), true) =
             (self.profile.and_then(|profile| profile.learned.as_ref()), input, open && (tries || as_longer))
             && let Ok(file_system) = key(input)
@@ -323,8 +323,9 @@ impl<'a> Planner<'a> {
             } else {
                 let longer = PlanInput { len: Some(ADAPTIVE), adapts: true, ..plan.plan_input.clone() };
                 let Contenders { cached, .. } = contenders(&longer, &plan.strategy, None);
-                // Without the choice for this length, which no longer run has had.
-                let cached = work(&unfitted, &cached[1..]);
+                let mut cached = work(&unfitted, &cached);
+                // The choice for this length is behind the others if no longer run has had it.
+                cached.iter_mut().take(1).for_each(|chosen| chosen.expected = -f64::EPSILON);
                 plan.take_learned(cached, learned, file_system, works);
             }
         }
@@ -416,14 +417,15 @@ impl Plan {
         let contenders = Contenders { cached, uncached: Vec::new() };
         let mut longer = Self { contenders, ..self.clone() };
         longer.arrange(learned, file_system, works);
+        if reads_alike(&longer.strategy, &self.strategy) {
+            return;
+        }
         let Strategy { workers, request, stripe, window, .. } = longer.strategy;
         let len = self.plan_input.len.unwrap_or(0);
         let share = (len / (4 * workers as u64)).next_multiple_of(request as u64).max(request as u64);
         let stripe = stripe.min(share);
         let window = window.map(|window| window.min(stripe as usize));
-        if longer.strategy != self.strategy {
-            self.strategy = Strategy { stripe, window, ..longer.strategy };
-        }
+        self.strategy = Strategy { stripe, window, ..longer.strategy };
         self.decision = longer.decision;
     }
 

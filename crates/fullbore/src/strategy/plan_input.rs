@@ -170,10 +170,14 @@ impl PlanInput {
         self.len.is_some_and(|len| len < ADAPTIVE)
     }
 
-    /// True if a file too short for trials is read as a longer one: all of it is in the page cache.
-    pub(super) fn is_like_longer(&self) -> bool {
+    /// True if a file too short for trials is read as longer ones: it can be mapped, and is in the page cache.
+    pub(super) fn may_use_learned(&self) -> bool {
         let len = self.len.is_some_and(|len| (MIXED..ADAPTIVE).contains(&len));
-        len && self.is_cached() && !self.among_files && self.units.is_none() && self.target != Target::Stream
+        len && self.can_map
+            && self.is_cached()
+            && self.purpose.views()
+            && !self.among_files
+            && self.units.is_none()
     }
 
     /// Deep reads by one worker that bypass the page cache, if they work on the input; the other fields are those of `base`.

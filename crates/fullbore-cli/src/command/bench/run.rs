@@ -243,7 +243,8 @@ impl MeasureArgs {
             may_leave_out: may_leave_out(&run.sets),
             sets: run.sets.clone(),
             command: run.command.clone(),
-            with_fio: run.with_fio,
+            with_fio: run.with_fio
+                || document.cells.iter().any(|cell| cell.labels.peer.as_deref() == Some("fio")),
             resume: Some(document),
             ..defaults
         };
@@ -309,7 +310,7 @@ impl MeasureArgs {
 }
 
 /// Adds the results to the profile. A job keeps the entry of an earlier run if this one has no trial for it but only reads, or a
-/// single sample of its choice, so no interval.
+/// single sample of its choice and the known entry has an interval.
 fn save(
     (key, measured): (String, fullbore::strategy::FileSystem),
     document: &Document,
@@ -322,10 +323,12 @@ fn save(
             format!("{}, {cache}", cell.labels.job) == entry.job.to_string()
         })
     };
-    let precise = |entry: &Entry| entry.ranked.first().is_some_and(|choice| choice.low < choice.high);
-    let replaces = |entry: &Entry| tried(entry) && precise(entry);
-    let (mut entries, others): (Vec<Entry>, Vec<Entry>) = measured.entries.into_iter().partition(replaces);
     let known = profile.file_systems.remove(&key).map(|known| known.entries).unwrap_or_default();
+    let precise = |entry: &Entry| entry.ranked.first().is_some_and(|choice| choice.low < choice.high);
+    let keeps_known =
+        |new: &Entry| known.iter().any(|old| old.job == new.job && precise(old) && !precise(new));
+    let replaces = |entry: &Entry| tried(entry) && !keeps_known(entry);
+    let (mut entries, others): (Vec<Entry>, Vec<Entry>) = measured.entries.into_iter().partition(replaces);
     for entry in known.into_iter().chain(others) {
         if entries.iter().all(|kept| kept.job != entry.job) {
             entries.push(entry);

@@ -44,6 +44,8 @@ pub(super) struct Slice {
     pub(super) leases: usize,
     /// The number of workers at the last one.
     pub(super) workers: usize,
+    /// True if other workers were busy with another region.
+    pub(super) shared: bool,
     /// Bytes recorded.
     pub(super) bytes: u64,
     /// The time that they took all workers together, and the CPU time of each, in seconds.

@@ -24,6 +24,13 @@ struct Dealt {
     stopped: bool,
 }
 
+impl Dealt {
+    /// A number that changes when other workers may get leases: with another slice, another trial, or the end of a region.
+    fn turn(&self) -> u64 {
+        self.regions.iter().map(Region::turn).sum()
+    }
+}
+
 impl<'a> Leases<'a> {
     pub(super) fn new(parts: Vec<Parts>, settings: Settings<'a>) -> Self {
         let regions = parts.into_iter().filter(|parts| !parts.ranges.is_empty());
@@ -53,7 +60,9 @@ impl<'a> Leases<'a> {
             if state.stopped || state.regions.iter().all(|region| region.left == 0) {
                 return None;
             }
+            let turn = state.turn();
             if let Some(lease) = self.take(&mut state) {
+                self.wake_after(turn, &state);
                 return Some(lease);
             }
             state.waiters += 1;
@@ -74,7 +83,7 @@ impl<'a> Leases<'a> {
         let front = |region: &Region| region.ranges.front().map_or(u64::MAX, |range| range.start);
         let first = state.regions.iter().map(front).min();
         let later = self.in_order() && first != Some(front(&state.regions[lease.region]));
-        let limit = self.limit(&state, lease.region);
+        let (limit, turn) = (self.limit(&state, lease.region), state.turn());
         if state.stopped || later || lease.epoch != state.regions[lease.region].epoch {
             return None;
         }
@@ -84,7 +93,15 @@ impl<'a> Leases<'a> {
         if next.is_none() {
             region.active += 1;
         }
+        self.wake_after(turn, &state);
         next
+    }
+
+    /// Wakes the workers that wait if there may be leases for them since `turn`.
+    fn wake_after(&self, turn: u64, state: &Dealt) {
+        if state.waiters > 0 && state.turn() != turn {
+            self.changed.notify_all();
+        }
     }
 
     /// Records the cost of a lease, unless it has none that counts. `done`: the worker has no further lease of the region.
@@ -97,9 +114,9 @@ impl<'a> Leases<'a> {
         if done {
             region.active -= 1;
         }
-        let waiters = state.waiters;
+        let waits = done && state.waiters > 0;
         drop(state);
-        if waiters > 0 {
+        if waits {
             self.changed.notify_all();
         }
     }
@@ -128,13 +145,13 @@ impl<'a> Leases<'a> {
         self.workers() == 1
     }
 
-    /// The largest number of workers for a region: one is left to the other region, so that the device works while
-    /// cached parts are processed.
-    fn limit(&self, state: &Dealt, region: usize) -> usize {
+    /// The largest number of workers for a region, and true if it shares them: one is left to the other region, so that the
+    /// device works while cached parts are processed.
+    fn limit(&self, state: &Dealt, region: usize) -> (usize, bool) {
         let others = state.regions.iter().enumerate().any(|(index, other)| index != region && other.left > 0);
         match others {
-            true => self.workers().saturating_sub(1).max(1),
-            false => self.workers(),
+            true => (self.workers().saturating_sub(1).max(1), true),
+            false => (self.workers(), false),
         }
     }
 

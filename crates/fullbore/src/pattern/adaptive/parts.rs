@@ -34,7 +34,7 @@ pub(in crate::pattern) struct Terms {
 }
 
 /// The bytes of a run for which one thread is started that a trial may need.
-const THREAD: u64 = 32 << 20;
+const BYTES_PER_THREAD: u64 = 32 << 20;
 
 impl<'a> Leases<'a> {
     /// The leases of a run over these inputs, and the number of workers; `None` if the run is too short.
@@ -58,7 +58,7 @@ impl<'a> Leases<'a> {
         // Threads for trials of more workers wait until they are needed; their start takes a part of a short run's time.
         let most = match adaptive.spec.workers {
             None if most > 1 => {
-                let affordable = usize::try_from(len / THREAD).unwrap_or(usize::MAX).max(2 * most);
+                let affordable = usize::try_from(len / BYTES_PER_THREAD).unwrap_or(usize::MAX).max(2 * most);
                 probe::processors().min(affordable).max(most)
             }
             _ => most,

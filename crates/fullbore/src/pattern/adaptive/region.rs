@@ -21,7 +21,7 @@ const LEASES: u64 = 3;
 const FILLS: u64 = 3;
 /// The most rounds of a trial.
 const ROUNDS: u32 = 6;
-/// The expected band: a rate that is lower or higher by this factor, twice in a row, starts another trial.
+/// The expected band: a logarithmic rate that is lower or higher by this, twice in a row, starts another trial.
 const BAND: f64 = 0.3;
 /// No trial is repeated in a region shorter than this, in bytes.
 const RETRY: u64 = 64 << 20;
@@ -55,8 +55,8 @@ pub(super) struct Region {
     tried: usize,
     /// Counts trials: the records of an earlier one are ignored.
     pub(super) epoch: u32,
-    /// The number of workers of the contender whose neighbours were tried too, and its logarithmic rate.
-    refined: (usize, f64),
+    /// The number of workers of the contender whose neighbours were tried too, the trial, and its place there.
+    refined: (usize, u32, usize),
     /// Trials in a row that ended with the same choice: each doubles the distance to the next.
     confirmed: u32,
     /// The last choice.
@@ -85,7 +85,7 @@ impl Region {
             all: parts.contenders,
             tried: parts.tried,
             epoch: 0,
-            refined: (0, 0.0),
+            refined: (0, 0, 0),
             confirmed: 0,
             last: None,
             slices: Vec::new(),
@@ -144,12 +144,17 @@ impl Region {
         }
     }
 
-    /// A lease, if the contender in turn has fewer than its number of workers, at most `limit`; `only`
-    /// restricts it to one contender.
+    /// Changes with the slice, the trial, and the end of the region.
+    pub(super) fn turn(&self) -> u64 {
+        u64::from(self.epoch) << 32 | (self.slices.len() as u64) << 1 | u64::from(self.left == 0)
+    }
+
+    /// A lease, if the contender in turn has fewer than its number of workers, at most `limit`, which is `shared` with another
+    /// region; `only` restricts it to one contender.
     pub(super) fn take(
         &mut self,
         region: usize,
-        limit: usize,
+        (limit, shared): (usize, bool),
         settings: &Settings<'_>,
         only: Option<usize>,
     ) -> Option<Lease> {
@@ -159,8 +164,8 @@ impl Region {
         if self.slices.last().is_none_or(|slice| slice.left == 0) {
             let trying = matches!(self.phase, Phase::Trying { .. });
             // On a device, contenders that overlap would share its throughput.
-            let shared = !self.cached && self.active > 0;
-            if trying && !self.slices.is_empty() && (only.is_some() || shared) {
+            let overlaps = !self.cached && self.active > 0;
+            if trying && !self.slices.is_empty() && (only.is_some() || overlaps) {
                 return None;
             }
             let epoch = self.epoch;
@@ -170,8 +175,7 @@ impl Region {
                 return None;
             }
         }
-        let slice = self.slices.len() - 1;
-        let contender = self.slices[slice].contender;
+        let (slice, contender) = (self.slices.len() - 1, self.slices[self.slices.len() - 1].contender);
         let strategy = self.contenders[contender].strategy.clone();
         let workers = strategy.workers.min(limit).max(1);
         if self.active >= workers || only.is_some_and(|only| only != contender) {
@@ -204,6 +208,7 @@ impl Region {
         current.left = current.left.saturating_sub(len);
         current.leases += 1;
         current.workers = workers;
+        current.shared |= shared;
         Some(Lease { region, epoch: self.epoch, slice, contender, workers, trial, filling, strategy, range })
     }
 
@@ -413,24 +418,20 @@ impl Region {
         let mut next = neighbours(&best, settings.spec, settings.most, settings.writes);
         next.retain(|next| self.contenders.iter().all(|other| other.strategy != *next));
         // While another region has workers, numbers of workers cannot be compared.
-        let limited = self.slices.iter().any(|slice| {
-            slice.leases > 0 && slice.workers < self.contenders[slice.contender].strategy.workers
-        });
-        next.retain(|next| !limited || next.workers == best.workers);
-        // More workers that were faster have neighbours with more again, which may gain as much.
-        let (workers, before) = self.refined;
+        let shared = self.slices.iter().any(|slice| slice.shared);
+        next.retain(|next| !shared || next.workers == best.workers);
+        // More workers that were faster have neighbours with more again, which may gain as much: short slices show that.
+        let (workers, epoch, before) = self.refined;
         if best.workers > workers && !next.is_empty() {
             let rate = beliefs[leader].relative;
-            let gain = if workers > 0 { (rate - before).max(0.0) } else { 0.0 };
-            self.refined = (best.workers, rate);
-            let neighbour = |strategy: Strategy| {
+            let gain = if epoch == self.epoch { (rate - beliefs[before].relative).max(0.0) } else { 0.0 };
+            self.refined = (best.workers, self.epoch, leader);
+            self.contenders.extend(next.into_iter().map(|strategy| {
                 let more = if strategy.workers > best.workers { gain / 2.0 } else { 0.0 };
                 let (expected, deviation) = (rate + NEIGHBOUR.0 + more, NEIGHBOUR.1 + more / 2.0);
                 Contender { strategy, expected, deviation }
-            };
-            self.contenders.extend(next.into_iter().map(neighbour));
+            }));
             if gain > 0.0 {
-                // The next step is large: short slices show it.
                 self.phase = Phase::Trying { rest: VecDeque::new(), round: 1 };
             }
             return self.next_round(settings);
@@ -444,11 +445,10 @@ impl Region {
         };
         let tried: Vec<Tried> = measured.map(tried).collect();
         let contender = self.contenders[chosen].clone();
-        let (cached, chosen) = (self.cached, text(&contender.strategy));
-        let after = self.total - self.left;
+        let (cached, chosen, after) = (self.cached, text(&contender.strategy), self.total - self.left);
         // One alone was not compared with any other.
         if tried.len() > 1 {
-            settings.selections.add(Selection { after, cached, tried, chosen }, !limited);
+            settings.selections.add(Selection { after, cached, tried, chosen }, !shared);
         }
         self.confirmed = if self.last.as_ref() == Some(&contender.strategy) { self.confirmed + 1 } else { 1 };
         self.last = Some(contender.strategy.clone());

@@ -216,18 +216,21 @@ fn workers_are_added_while_they_increase_the_rate() {
     );
 }
 
-/// One of two workers belongs to the other region, so contenders with one and two cannot be compared.
+/// Some workers belong to the other region, so contenders with different numbers of them cannot be compared.
 #[test]
 fn numbers_of_workers_are_not_tried_while_another_region_is_read() {
-    let (run, len) = (Fixture::default(), 1024 * MIB);
-    let cached = parts(true, 0..len / 2, &[("buffered", 2), ("mmap", 2)]);
-    let uncached = parts(false, len / 2..len, &[("direct", 2), ("uring", 2)]);
-    let leases = run.leases([cached, uncached]);
-    simulate(&leases, 2, len, |name, _| if name == "uring" { (2e-4, 1e-4) } else { (4e-4, 4e-4) });
-    let list = run.selections.list();
-    let tried: Vec<&str> =
-        list.iter().flat_map(|one| &one.tried).map(|tried| tried.strategy.as_str()).collect();
-    assert!(tried.len() >= 4 && tried.iter().all(|tried| tried.contains("workers=2")), "{tried:?}");
+    for (workers, most) in [(2, 2), (4, 16)] {
+        let (run, len) = (Fixture::default(), 4096 * MIB);
+        let cached = parts(true, 0..len / 2, &[("buffered", workers), ("mmap", workers)]);
+        let uncached = parts(false, len / 2..len, &[("direct", workers), ("uring", workers)]);
+        let leases = Leases::new(vec![cached, uncached], Settings { most, ..run.settings() });
+        simulate(&leases, most, len, |name, _| if name == "uring" { (2e-4, 1e-4) } else { (4e-4, 4e-4) });
+        let list = run.selections.list();
+        let tried: Vec<&str> =
+            list.iter().flat_map(|one| &one.tried).map(|tried| tried.strategy.as_str()).collect();
+        let own = format!("workers={workers},");
+        assert!(tried.len() >= 4 && tried.iter().all(|tried| tried.contains(&own)), "{tried:?}");
+    }
 }
 
 #[test]
