@@ -418,6 +418,9 @@ impl Plan {
         let mut longer = Self { contenders, ..self.clone() };
         longer.arrange(learned, file_system, works);
         if reads_alike(&longer.strategy, &self.strategy) {
+            let figure = longer.decision.evidence.pop();
+            let figure = figure.filter(|evidence| matches!(evidence, Evidence::Learned { .. }));
+            self.decision.evidence.extend(figure);
             return;
         }
         let Strategy { workers, request, stripe, window, .. } = longer.strategy;
