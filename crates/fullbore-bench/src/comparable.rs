@@ -12,11 +12,10 @@ pub(crate) fn comparable<'a>(
     requested: Regime,
 ) -> impl Fn(&Cell) -> bool {
     let other = requested.opposite();
-    let regime = |cell: &Cell| cell.summary.as_ref().and_then(|summary| summary.regime);
-    let known = cells.into_iter().filter(|cell| regime(cell).is_some_and(|regime| Some(regime) != other));
+    let known = cells.into_iter().filter(|cell| cell.regime().is_some_and(|regime| Some(regime) != other));
     let known: BTreeSet<String> = known.map(|cell| cell.labels.operation.to_string()).collect();
     move |cell| {
-        let differs = other.is_some() && regime(cell) == other;
+        let differs = other.is_some() && cell.regime() == other;
         !(differs && known.contains(&cell.labels.operation.to_string()))
     }
 }

@@ -26,9 +26,13 @@ pub fn write(document: &Document, writer: impl Write) -> std::io::Result<()> {
     csv.write_record(COLUMNS.split(' ')).map_err(std::io::Error::other)?;
     for cell in &document.cells {
         let labels = to_value(&cell.labels)?;
+        let counted = cell.counted_positions(document.run.regime);
         for position in 0..cell.samples.len() {
             let recorded = to_value(&cell.samples[position])?;
-            let field = |name| field(name, cell, position, [&labels, &recorded]);
+            let field = |name| match name {
+                "counted" => counted.contains(&position).to_string(),
+                _ => field(name, cell, position, [&labels, &recorded]),
+            };
             csv.write_record(COLUMNS.split(' ').map(field)).map_err(std::io::Error::other)?;
         }
     }
@@ -46,7 +50,6 @@ fn field(name: &str, cell: &Cell, position: usize, [labels, recorded]: [&Value; 
         "proof" => text(&recorded["proof"]["state"]),
         "proof_reason" => text(&recorded["proof"]["reason"]),
         "usable" => sample.usable().to_string(),
-        "counted" => cell.counted().any(|counted| std::ptr::eq(counted, sample)).to_string(),
         "outlier" => {
             let outliers = cell.summary.as_ref().map(|summary| &summary.outliers);
             outliers.is_some_and(|outliers| outliers.contains(&position)).to_string()

@@ -202,8 +202,7 @@ pub(super) fn measured(cell: &Cell) -> Result<(), String> {
 
 /// Succeeds unless one cell has figures of a burst only and the other of sustained throughput; the error is the reason.
 pub(super) fn same_regime(baseline: &Cell, this: &Cell) -> Result<(), String> {
-    let regime = |cell: &Cell| cell.summary.as_ref().and_then(|summary| summary.regime);
-    match (regime(baseline), regime(this)) {
+    match (baseline.regime(), this.regime()) {
         (Some(before), Some(now)) if before.opposite() == Some(now) => {
             Err(format!("{} in the baseline, {} in this document", before.word(), now.word()))
         }

@@ -239,6 +239,11 @@ impl Cell {
         Self { skipped: Some(reason.into()), ..Self::new(id, experiment, labels) }
     }
 
+    /// Returns the regime of its figures.
+    pub(crate) fn regime(&self) -> Option<Regime> {
+        self.summary.as_ref()?.regime
+    }
+
     /// Recomputes the summary from the samples.
     pub fn summarise(&mut self, options: &SummaryOptions) {
         self.summary = summarise(&self.samples, &self.labels, options);
@@ -255,15 +260,19 @@ impl Cell {
 
     /// The same; of a cell without a summary in the requested regime.
     pub(crate) fn counted_in(&self, requested: Regime) -> impl Iterator<Item = &Sample> {
-        let positions = match &self.summary {
+        self.counted_positions(requested).into_iter().map(|position| &self.samples[position])
+    }
+
+    /// Their positions, ascending.
+    pub(crate) fn counted_positions(&self, requested: Regime) -> Vec<usize> {
+        match &self.summary {
             Some(summary) => {
                 let mut positions = counted(&self.samples, summary.regime);
                 positions.drain(..summary.warm_up.map_or(0, WarmUp::left_out).min(positions.len()));
                 positions
             }
             None => counted_warm(&self.samples, regime_of(&self.samples, requested)).0,
-        };
-        positions.into_iter().map(|position| &self.samples[position])
+        }
     }
 
     /// Returns the rates of the [`counted`](Self::counted) samples in bytes per second.

@@ -32,9 +32,8 @@ fn sentences(document: &Document) -> Vec<String> {
 /// named if the regime of a headline figure is unknown.
 pub(crate) fn device_facts(document: &Document) -> Vec<(&'static str, String)> {
     let findings = &document.findings;
-    let regime = |cell: &Cell| cell.summary.as_ref().and_then(|summary| summary.regime);
     let is_unknown =
-        headline_figures(document).iter().any(|(_, cell, _)| regime(cell) == Some(Regime::Unknown));
+        headline_figures(document).iter().any(|(_, cell, _)| cell.regime() == Some(Regime::Unknown));
     let shown = findings.limits.iter().filter(|limit| limit.limited() || is_unknown);
     // Equal limits of several directories share a line.
     let mut limits =

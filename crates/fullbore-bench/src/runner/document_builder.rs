@@ -139,10 +139,10 @@ impl DocumentBuilder {
 
     fn summarised(&self, one: &ActiveCell) -> Cell {
         let mut cell = one.cell();
-        let stop = match () {
-            () if one.precise => StopReason::Precise,
-            () if cell.failed.is_some() => StopReason::Failed,
-            () => StopReason::TimeUp,
+        let stop = match cell.failed {
+            _ if one.precise => StopReason::Precise,
+            Some(_) => StopReason::Failed,
+            None => StopReason::TimeUp,
         };
         self.summarise(&mut cell, stop);
         cell

@@ -155,6 +155,13 @@ impl Strategy {
         self.memory_of(self.workers)
     }
 
+    /// The stripe for a file of `len` bytes: at most a quarter of a worker's share.
+    pub(crate) fn stripe_within(&self, len: u64) -> u64 {
+        let request = self.request as u64;
+        let share = (len / (4 * self.workers as u64)).next_multiple_of(request).max(request);
+        self.stripe.min(share)
+    }
+
     /// Buffers of one worker for a run of `len` bytes; contiguous for direct transfers if the budget permits a huge page
     /// for each worker and side.
     pub(crate) fn pool(&self, count: usize, request: usize, len: u64) -> io::Result<Pool> {

@@ -60,6 +60,11 @@ impl Learned {
         Self(Arc::new(Mutex::new(Notebook { path, ..Notebook::default() })))
     }
 
+    /// True without any figure.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.lock().figures().is_empty()
+    }
+
     /// The figures.
     pub fn figures(&self) -> Vec<Figure> {
         self.0.lock().figures().clone()

@@ -314,19 +314,24 @@ impl<'a> Planner<'a> {
         let as_longer = measured.is_none() && plan.plan_input.may_use_learned();
         if let (Some(learned), Some(input), true) =
             (self.profile.and_then(|profile| profile.learned.as_ref()), input, open && (tries || as_longer))
+            && (tries || !learned.is_empty())
             && let Ok(file_system) = key(input)
         {
             let unfitted = plan.clone();
             let works = |strategy: &Strategy| unfitted.fitted(strategy, Some(input), output);
             if tries {
-                plan.arrange(learned, file_system, works);
+                let first = plan.arrange(learned, file_system, works);
+                plan.take(first);
             } else {
                 let longer = PlanInput { len: Some(ADAPTIVE), adapts: true, ..plan.plan_input.clone() };
                 let Contenders { cached, .. } = contenders(&longer, &plan.strategy, None);
                 let mut cached = work(&unfitted, &cached);
                 // The choice for this length is behind the others if no longer run has had it.
                 cached.iter_mut().take(1).for_each(|chosen| chosen.expected = -f64::EPSILON);
-                plan.take_learned(cached, learned, file_system, works);
+                let mut longer = unfitted.clone();
+                longer.contenders.cached = cached;
+                let first = longer.arrange(learned, file_system, works);
+                plan.take(first.map(|(strategy, figure)| (plan.of_this_length(strategy), figure)));
             }
         }
         Ok(plan)
@@ -377,7 +382,7 @@ impl Plan {
         learned: &Learned,
         file_system: String,
         works: impl Fn(&Strategy) -> Option<Strategy>,
-    ) {
+    ) -> Option<(Strategy, Evidence)> {
         let PlanInput { purpose, target, cached, serial, .. } = self.plan_input;
         let circumstances = |state: bool| Circumstances {
             file_system: file_system.clone(),
@@ -388,48 +393,34 @@ impl Plan {
         };
         let cached = learned.arrange(&circumstances(true), &mut self.contenders.cached, &works);
         let uncached = learned.arrange(&circumstances(false), &mut self.contenders.uncached, &works);
-        // The strategy of a run without a trial.
+        self.selections = Arc::new(Selections::learning(learned.clone(), circumstances(true)));
         let (list, figure) = match self.contenders.cached.is_empty() {
             false => (&self.contenders.cached, cached),
             true => (&self.contenders.uncached, uncached),
         };
-        if let (Some(first), Some(figure)) = (list.first(), figure) {
-            if first.strategy != self.strategy {
-                // They are reasons for another strategy.
-                self.decision.evidence.clear();
-                self.decision.alternatives.clear();
-                first.strategy.clone_into(&mut self.strategy);
-            }
-            let (count, rate) = (figure.count, figure.rate);
-            self.decision.evidence.push(Evidence::Learned { count, rate });
-        }
-        self.selections = Arc::new(Selections::learning(learned.clone(), circumstances(true)));
+        let (count, rate) = figure.map(|figure| (figure.count, figure.rate))?;
+        Some((list.first()?.strategy.clone(), Evidence::Learned { count, rate }))
     }
 
-    /// Takes the contender that was fastest in earlier runs over longer files, in stripes that divide this one among the workers.
-    fn take_learned(
-        &mut self,
-        cached: Vec<Contender>,
-        learned: &Learned,
-        file_system: String,
-        works: impl Fn(&Strategy) -> Option<Strategy>,
-    ) {
-        let contenders = Contenders { cached, uncached: Vec::new() };
-        let mut longer = Self { contenders, ..self.clone() };
-        longer.arrange(learned, file_system, works);
-        if reads_alike(&longer.strategy, &self.strategy) {
-            let figure = longer.decision.evidence.pop();
-            let figure = figure.filter(|evidence| matches!(evidence, Evidence::Learned { .. }));
-            self.decision.evidence.extend(figure);
-            return;
+    /// Takes the contender that was fastest in earlier runs, with the figure as the reason.
+    fn take(&mut self, first: Option<(Strategy, Evidence)>) {
+        let Some((strategy, figure)) = first else { return };
+        if strategy != self.strategy {
+            // They are reasons for another strategy.
+            self.decision.evidence.clear();
+            self.decision.alternatives.clear();
+            self.strategy = strategy;
         }
-        let Strategy { workers, request, stripe, window, .. } = longer.strategy;
-        let len = self.plan_input.len.unwrap_or(0);
-        let share = (len / (4 * workers as u64)).next_multiple_of(request as u64).max(request as u64);
-        let stripe = stripe.min(share);
-        let window = window.map(|window| window.min(stripe as usize));
-        self.strategy = Strategy { stripe, window, ..longer.strategy };
-        self.decision = longer.decision;
+        self.decision.evidence.push(figure);
+    }
+
+    /// A strategy of longer files for this one: the plan's own if that reads alike, else in stripes that divide the file.
+    fn of_this_length(&self, longer: Strategy) -> Strategy {
+        if reads_alike(&longer, &self.strategy) {
+            return self.strategy.clone();
+        }
+        let stripe = longer.stripe_within(self.plan_input.len.unwrap_or(0));
+        Strategy { stripe, window: longer.window.map(|window| window.min(stripe as usize)), ..longer }
     }
 
     /// Gives both sides of a comparison the settings that suit both: the smaller number of workers, the longer requests,

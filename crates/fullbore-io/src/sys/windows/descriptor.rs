@@ -86,13 +86,13 @@ pub(super) fn set_descriptor(file: &impl AsHandle, value: &[u8]) -> Result<()> {
         // Without this request, the system clears the flag.
         control |= security::SE_DACL_AUTO_INHERIT_REQ;
     }
-    let list = match () {
-        () if control & security::SE_DACL_PRESENT == 0 => 0,
-        () if protected => {
-            security::DACL_SECURITY_INFORMATION | security::PROTECTED_DACL_SECURITY_INFORMATION
-        }
-        () => security::DACL_SECURITY_INFORMATION | security::UNPROTECTED_DACL_SECURITY_INFORMATION,
+    let inherits = if protected {
+        security::PROTECTED_DACL_SECURITY_INFORMATION
+    } else {
+        security::UNPROTECTED_DACL_SECURITY_INFORMATION
     };
+    let has_list = control & security::SE_DACL_PRESENT != 0;
+    let list = if has_list { security::DACL_SECURITY_INFORMATION | inherits } else { 0 };
     // The system reads numbers of the descriptor, which must be aligned.
     let mut memory = vec![0u64; value.len().div_ceil(8)];
     let start: *mut u8 = memory.as_mut_ptr().cast();
@@ -113,14 +113,9 @@ pub(super) fn set_descriptor(file: &impl AsHandle, value: &[u8]) -> Result<()> {
     };
     let part = |place: usize, part: u32| if u32_at(value, place) == Some(0) { 0 } else { part };
     let owner = part(4, security::OWNER_SECURITY_INFORMATION) | part(8, security::GROUP_SECURITY_INFORMATION);
-    match if owner == 0 {
-        Err(Code::NOT_PERMITTED)
-    } else {
-        set(fs::WRITE_DAC | fs::WRITE_OWNER, list | owner)
-    } {
-        Ok(()) => Ok(()),
-        // Only administrators may give files away.
-        Err(_) if list != 0 => set(fs::WRITE_DAC, list),
-        Err(_) => Ok(()),
+    if owner != 0 && set(fs::WRITE_DAC | fs::WRITE_OWNER, list | owner).is_ok() {
+        return Ok(());
     }
+    // Only administrators may give files away.
+    if has_list { set(fs::WRITE_DAC, list) } else { Ok(()) }
 }

@@ -1,5 +1,6 @@
 //! A lease, the slice and the parts it comes from, and the settings of a run.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use crate::strategy::{Contender, Selections, Strategy, StrategySpec};
@@ -94,4 +95,30 @@ pub(super) struct Parts {
     pub(super) contenders: Vec<Contender>,
     /// The number of those that are tried; the others replace one that cannot be opened.
     pub(super) tried: usize,
+}
+
+/// Takes about `len` bytes, a multiple of `grain`, out of `ranges`, after this share of them if possible. Ends are multiples of a
+/// power of two, so that a mapped part has whole large folios.
+pub(super) fn cut(ranges: &mut VecDeque<Range<u64>>, grain: u64, share: f64, len: u64) -> Option<Range<u64>> {
+    let (first, last) = (ranges.front()?, ranges.back()?);
+    let place = first.start + (share * (last.end - first.start) as f64) as u64;
+    let index = ranges.iter().position(|range| range.end > place).unwrap_or(0);
+    let found = &mut ranges[index];
+    let power = 1u64 << len.ilog2();
+    let whole = power.is_multiple_of(grain) && found.start.is_multiple_of(grain);
+    let step = if whole { power } else { grain };
+    let base = if whole { 0 } else { found.start };
+    let down = |offset: u64| base + (offset - base) / step * step;
+    let start = down(place.max(found.start)).max(found.start);
+    let end = Some(down(start + len)).filter(|&end| end > start).unwrap_or(start + len);
+    let cut = start..end.min(found.end);
+    let rest = cut.end..found.end;
+    found.end = cut.start;
+    if !rest.is_empty() {
+        ranges.insert(index + 1, rest);
+    }
+    if ranges[index].is_empty() {
+        ranges.remove(index);
+    }
+    Some(cut)
 }

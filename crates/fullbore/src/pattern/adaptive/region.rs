@@ -5,7 +5,7 @@ use std::f64::consts::LN_2;
 use std::ops::Range;
 
 use super::belief::{Belief, Measurement, Samples, beliefs, choice, combined, leader};
-use super::lease::{Lease, Parts, Settings, Slice, Spent};
+use super::lease::{Lease, Parts, Settings, Slice, Spent, cut};
 use crate::strategy::{Contender, Selection, Strategy, Tried, neighbours, text};
 
 /// The standard deviation of a sample, the logarithm of a rate, before anything is measured: in the page cache and from
@@ -175,7 +175,8 @@ impl Region {
                 return None;
             }
         }
-        let (slice, contender) = (self.slices.len() - 1, self.slices[self.slices.len() - 1].contender);
+        let slice = self.slices.len() - 1;
+        let contender = self.slices[slice].contender;
         let strategy = self.contenders[contender].strategy.clone();
         let workers = strategy.workers.min(limit).max(1);
         if self.active >= workers || only.is_some_and(|only| only != contender) {
@@ -195,9 +196,9 @@ impl Region {
             // Folios and extents may differ along the file: each contender gets parts from all over it.
             Phase::Trying { round, .. } if self.cached && settings.any_order && !uncounted => {
                 let part = self.slices[slice].leases as f64 + 0.5 / f64::from(round.max(1));
-                self.cut((part / leases as f64).fract(), len)?
+                cut(&mut self.ranges, self.grain, (part / leases as f64).fract(), len)?
             }
-            _ => self.cut(0.0, len)?,
+            _ => cut(&mut self.ranges, self.grain, 0.0, len)?,
         };
         let len = range.end - range.start;
         self.left -= len;
@@ -221,32 +222,6 @@ impl Region {
         let filling = depth + depth.ilog2() as usize + writes;
         let half = slice / (2 * workers * strategy.request.max(1)) as u64;
         if self.cached || half < filling as u64 { 0 } else { filling }
-    }
-
-    /// Takes about `len` bytes out of the region, after this share of it if possible. Ends are multiples of a power of two,
-    /// so that a mapped part has whole large folios.
-    fn cut(&mut self, share: f64, len: u64) -> Option<Range<u64>> {
-        let (first, last) = (self.ranges.front()?, self.ranges.back()?);
-        let place = first.start + (share * (last.end - first.start) as f64) as u64;
-        let index = self.ranges.iter().position(|range| range.end > place).unwrap_or(0);
-        let found = &mut self.ranges[index];
-        let power = 1u64 << len.ilog2();
-        let whole = power.is_multiple_of(self.grain) && found.start.is_multiple_of(self.grain);
-        let step = if whole { power } else { self.grain };
-        let base = if whole { 0 } else { found.start };
-        let down = |offset: u64| base + (offset - base) / step * step;
-        let start = down(place.max(found.start)).max(found.start);
-        let end = Some(down(start + len)).filter(|&end| end > start).unwrap_or(start + len);
-        let cut = start..end.min(found.end);
-        let rest = cut.end..found.end;
-        found.end = cut.start;
-        if !rest.is_empty() {
-            self.ranges.insert(index + 1, rest);
-        }
-        if self.ranges[index].is_empty() {
-            self.ranges.remove(index);
-        }
-        Some(cut)
     }
 
     pub(super) fn record(&mut self, lease: &Lease, spent: Spent) {

@@ -186,10 +186,7 @@ impl Executor<'_> {
             plan.contenders = Contenders::default();
             return None;
         };
-        // Several stripes for each worker.
-        let request = strategy.request as u64;
-        let stripe = (len / (4 * strategy.workers as u64)).next_multiple_of(request).max(request);
-        plan.try_one(Strategy { stripe: strategy.stripe.min(stripe), ..strategy });
+        plan.try_one(Strategy { stripe: strategy.stripe_within(len), ..strategy });
         Some((kind, len))
     }
 
