@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use browser::Browser;
-use fullbore_bench::document::Document;
+use fullbore_bench::document::{Document, Proof, SteadyPart};
 use fullbore_bench::report;
 use serde_json::{Value, json};
 
@@ -158,7 +158,13 @@ fn lines_are_toggled_and_values_read_by_keyboard() {
 #[test]
 fn saved_data_equal_the_document() {
     let Some((mut browser, _alone)) = browser("the data that a browser saves") else { return };
-    let document = whole();
+    // One sample with a steady part, and one that no summary counts.
+    let mut document = whole().clone();
+    let cell = document.cells.iter_mut().find(|cell| cell.samples.len() > 2).unwrap();
+    let rate = cell.samples[0].rate();
+    cell.samples[0].steady = Some(SteadyPart { bytes: rate / 8.0, seconds: 0.125 });
+    cell.samples[1].proof = Proof::Contradicted { reason: "not cached".to_owned() };
+    let document = &document;
     browser.open(&page("data", document), 1400, false);
     let saved = browser.run("window.fullbore.text('json')");
     let saved = Document::parse(saved.as_str().unwrap()).unwrap();
@@ -176,7 +182,9 @@ fn saved_data_equal_the_document() {
     let table = browser.run("window.fullbore.text('csv')");
     let mut expected = Vec::new();
     fullbore_bench::csv::write(&saved, &mut expected).unwrap();
-    same_table(table.as_str().unwrap(), std::str::from_utf8(&expected).unwrap());
+    let expected = std::str::from_utf8(&expected).unwrap();
+    assert!(expected.lines().any(|row| row.ends_with(",false,false,false")), "a sample is not counted");
+    same_table(table.as_str().unwrap(), expected);
 
     let folder = tempfile::tempdir().unwrap();
     let allow = json!({ "behavior": "allow", "downloadPath": folder.path(), "eventsEnabled": true });

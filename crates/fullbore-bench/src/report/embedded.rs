@@ -19,7 +19,8 @@ pub(super) fn element(document: &Document) -> String {
 /// The document as JSON with the names of the fields of samples (`columns`), of labels and of summaries, and `csv`, the
 /// columns of the CSV file. In findings, `series` is an index into the list of that name. In each cell `labels` and
 /// `summary` are lists of values in the order of the names, and `samples` holds their number `n` and a list for each
-/// column: empty if no sample has the field, of one value if all have the same, else of one value per sample.
+/// column: empty if no sample has the field, of one value if all have the same, else of one value per sample. `uncounted`
+/// lists the positions of the samples that the summary does not count; it is left out if there are none.
 fn packed(document: &Document) -> Value {
     let mut whole = match serde_json::to_value(document) {
         Ok(whole) => whole,
@@ -32,7 +33,8 @@ fn packed(document: &Document) -> Value {
         }
     }
     let (mut columns, mut labels, mut summary) = (Vec::new(), Vec::new(), Vec::new());
-    for cell in whole.get_mut("cells").and_then(Value::as_array_mut).into_iter().flatten() {
+    let cells = whole.get_mut("cells").and_then(Value::as_array_mut);
+    for (cell, measured) in cells.into_iter().flatten().zip(&document.cells) {
         if let Some(summary) = cell.get_mut("summary") {
             lighten(summary, DIGITS_WORKED_OUT);
         }
@@ -44,6 +46,11 @@ fn packed(document: &Document) -> Value {
         }
         if let Some(samples) = cell.get_mut("samples") {
             *samples = transposed(samples.take(), &mut columns);
+        }
+        let counted = measured.counted_positions(document.run.regime);
+        let uncounted: Vec<usize> = (0..measured.samples.len()).filter(|at| !counted.contains(at)).collect();
+        if !uncounted.is_empty() {
+            cell["uncounted"] = json!(uncounted);
         }
     }
     let mut series = Vec::new();

@@ -49,7 +49,7 @@
 
   // A value of the CSV file by the name of its column: a label, a field of the sample, or a computed one.
   function value(name, cell, sample, position) {
-    var flat = /^(latency|phases|proof)_(.+)$/.exec(name);
+    var flat = /^(latency|phases|proof|steady)_(.+)$/.exec(name);
     switch (name) {
       case "cell": return cell.id;
       case "experiment": return cell.experiment;
@@ -60,6 +60,7 @@
       case "proof": return sample.proof.state;
       case "streams": return cell.labels.streams;
       case "usable": return sample.bytes > 0 && sample.seconds > 0 && sample.proof.state !== "contradicted";
+      case "counted": return (cell.uncounted || []).indexOf(position) < 0;
       case "outlier": return Boolean(cell.summary) && (cell.summary.outliers || []).indexOf(position) >= 0;
       case "stream_bytes_per_s": return (sample.streams || []).join(" ");
     }
@@ -83,7 +84,11 @@
     return lines.join("\n") + "\n";
   }
 
-  function json(packed) { return JSON.stringify(unpacked(packed), null, 2) + "\n"; }
+  function json(packed) {
+    var results = unpacked(packed);
+    results.cells.forEach(function (cell) { delete cell.uncounted; });
+    return JSON.stringify(results, null, 2) + "\n";
+  }
 
   function save(name, type, text) {
     var link = document.createElement("a");
