@@ -153,6 +153,17 @@ impl DeviceLimits {
         longest.map_or(0.0, |period| PERIODS * period)
     }
 
+    /// Returns the rate in bytes per second that the limited devices sustain for requests of `request` bytes; of the slowest.
+    pub(crate) fn sustained(&self, writes: bool, request: u64) -> Option<f64> {
+        let known = self.known(writes);
+        let limits = known.iter().filter_map(|known| known.limit.as_ref());
+        let of = |limit: &DeviceLimit| {
+            let requests = limit.requests_per_s.map(|requests| requests * request as f64);
+            limit.sustained.into_iter().chain(requests).reduce(f64::min)
+        };
+        limits.filter_map(of).reduce(f64::min)
+    }
+
     fn known(&self, writes: bool) -> Vec<KnownLimit> {
         self.known.borrow().iter().filter(|known| known.writes == writes).cloned().collect()
     }

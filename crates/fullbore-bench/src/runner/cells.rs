@@ -2,20 +2,18 @@
 
 use std::time::Duration;
 
-use fullbore::Error;
 use fullbore::Result;
 use fullbore::error::ErrorKind;
 
+use super::active_cell::{ActiveCell, SAMPLE};
 use super::decisions::{Decisions, Stage};
-use super::headlines::{Candidate, HEADLINES, Headlines};
+use super::headlines::{HEADLINES, Headlines};
 use super::options::Options;
-use crate::action::{DeviceLimits, Iteration, RunContext, Workload};
-use crate::analysis::withdraw;
+use crate::action::{DeviceLimits, RunContext};
 use crate::clock::Clock;
-use crate::document::{CacheState, Cell, Experiment, Headline, Labels, Regime, Sample};
+use crate::document::{Experiment, Labels};
 use crate::experiment::Trial;
-use crate::sample::take_sample;
-use crate::stats::{Bootstrap, StopRule, median};
+use crate::stats::{Bootstrap, StopRule};
 
 /// Minimum number of samples per cell.
 pub(super) const ROUNDS: u32 = 7;
@@ -32,38 +30,20 @@ const ENDING: f64 = 0.4;
 /// Number of rounds over the cells of headline figures that the time per sample is determined for.
 const HEADLINE_ROUNDS: u32 = 40;
 
-/// Number of rounds over all cells that must be possible; on slow storage, cells are left out for them.
+/// Number of rounds over the cells without samples that must be possible; on slow storage, cells are left out for them.
 const DEFINITE: f64 = 3.0;
 
 /// Maximum share of the time for determining the speed of the less important cells.
 const CALIBRATION: f64 = 0.35;
 
-/// Reason of a cell that was left out.
-const LEFT_OUT: &str =
-    "left out: this storage is too slow to measure every cell in the time; set a longer --time";
-
-/// Minimum and maximum duration of a sample, in seconds: long enough to make starting and stopping negligible; beyond the
-/// maximum, more samples are more precise than longer ones, because throughput varies most from second to second.
-const SAMPLE: (f64, f64) = (0.02, 0.25);
+/// The same on storage so slow that pilots are samples.
+const FIRST_SAMPLES: f64 = 0.6;
 
 /// Share of the time that samples take; the rest prepares them.
 const PREPARED: f64 = 0.7;
 
-/// Maximum number of pilots of a cell.
-const PILOTS: u32 = 3;
-
-/// Share of the wanted duration that a pilot must have; a pilot of a slower cell is repeated.
-const NEAR: f64 = 0.8;
-
 /// Share of its time that a cell measured by a single run takes; the rest is for its preparation.
 const ONE_RUN: f64 = 0.97;
-
-/// Bytes of a cell's first pilot.
-const PILOT: u64 = 4 << 20;
-
-/// Requests of the first pilot of a cell that reads or writes the device by small requests: a hard disk completes some
-/// hundred per second.
-const PILOT_REQUESTS: u64 = 64;
 
 #[derive(Debug, Clone)]
 pub(super) struct Deadline {
@@ -82,31 +62,6 @@ impl Deadline {
     }
 }
 
-#[derive(Debug)]
-pub(super) struct ActiveCell {
-    pub(super) workload: Box<dyn Workload>,
-    pub(super) cell: Cell,
-    pub(super) span: u64,
-    pub(super) ramp: f64,
-    sample: Option<f64>,
-    /// The requested regime.
-    regime: Regime,
-    /// Last measured throughput in bytes per second.
-    rate: f64,
-    /// Duration of a sample with its preparation, in seconds.
-    pub(super) cost: f64,
-    pub(super) precise: bool,
-    /// Target duration of a sample, in seconds.
-    moment: f64,
-    /// Minimum duration of a sample, in seconds: several accounting periods of the device, or many times that of a flush.
-    least: f64,
-    /// Pilot sample of a cell whose samples have a fixed duration; there may be time for no other.
-    pilot: Option<Sample>,
-    failed: bool,
-    /// True if the time per sample is final, since shorter samples would not count.
-    paced: bool,
-}
-
 /// All cells of a set, in the order of its trials.
 #[derive(Debug)]
 pub(super) struct Cells {
@@ -117,51 +72,15 @@ pub(super) struct Cells {
     focused: Option<f64>,
     /// Rounds of the headline figures, and their time per sample.
     headlines: Option<(Headlines, f64)>,
+    /// Number of samples of every cell before rounds are limited to open decisions.
+    coarse: usize,
 }
 
 impl Cells {
     /// Opens every trial; the cell of a trial that cannot run here states the reason. Samples in `earlier` are kept.
     pub(super) fn open(trials: Vec<Trial>, context: &RunContext<'_>, options: &Options) -> Self {
-        let (earlier, regime) = (options.resume.as_ref(), options.regime);
-        let active = trials
-            .into_iter()
-            .map(|trial| {
-                let Trial { id, experiment, job, ramp, sample, mut workload } = trial;
-                let opened = workload.open(context);
-                let mut labels = workload.labels();
-                labels.job = job;
-                // A load that is a share of what the storage reaches differs in each run.
-                let known = earlier.and_then(|document| document.cell(&id));
-                let same = known.filter(|cell| cell.labels == labels);
-                let samples = same.map(|cell| cell.samples.clone()).unwrap_or_default();
-                // A flush at the end takes a time of its own, which would count for more in a shorter sample.
-                let flushed = Headline::of(&labels) == Some(Headline::FlushedWrites);
-                let least = if flushed && sample.is_none() { SAMPLE.1 } else { 0.0 };
-                let cell = Cell { samples, ..Cell::new(id, experiment, labels) };
-                let span = pilot_bytes(&cell.labels);
-                let mut one = ActiveCell {
-                    workload,
-                    cell,
-                    span,
-                    ramp,
-                    sample,
-                    regime,
-                    rate: 0.0,
-                    cost: 0.0,
-                    precise: false,
-                    moment: 0.0,
-                    least,
-                    pilot: None,
-                    failed: false,
-                    paced: false,
-                };
-                if let Err(error) = opened {
-                    one.refuse(&error);
-                }
-                one
-            })
-            .collect();
-        Self { active, selected: Vec::new(), focused: None, headlines: None }
+        let active = trials.into_iter().map(|trial| ActiveCell::open(trial, context, options)).collect();
+        Self { active, selected: Vec::new(), focused: None, headlines: None, coarse: COARSE }
     }
 
     pub(super) fn unfinished(&self) -> impl Iterator<Item = usize> {
@@ -178,8 +97,12 @@ impl Cells {
     /// decision needs, with longer samples; if there are none, all unfinished ones again.
     pub(super) fn select(&mut self, decisions: &Decisions, left: f64) -> Vec<usize> {
         let unfinished: Vec<usize> = self.unfinished().collect();
-        if unfinished.iter().any(|&index| self.active[index].cell.samples.len() < COARSE) {
-            return unfinished;
+        let is_coarse = |index: &usize| self.active[*index].cell.samples.len() < self.coarse;
+        if unfinished.iter().any(is_coarse) {
+            return match self.coarse {
+                COARSE => unfinished,
+                _ => unfinished.into_iter().filter(is_coarse).collect(),
+            };
         }
         let focused = *self.focused.get_or_insert(left);
         let stage = if left < ENDING * focused { Stage::Leaders } else { Stage::Deciding };
@@ -227,23 +150,33 @@ impl Cells {
         if open.is_empty() { unfinished } else { open }
     }
 
-    /// Leaves out the least important cells of storage so slow that the time does not suffice for a few rounds of all.
+    /// Leaves out the least important cells of storage so slow that the time does not suffice for a few rounds of those
+    /// without samples. If it does not suffice for as many samples of the others, decisions begin with one of each.
     pub(super) fn leave_out(&mut self, decisions: &Decisions, left: f64) {
         loop {
-            let kept = || {
-                (0..self.active.len())
-                    .filter(|&index| !(self.active[index].failed || self.active[index].is_single()))
+            let kept = || self.active.iter().filter(|one| !(one.failed || one.is_single()));
+            let costs = |sampled: bool| -> f64 {
+                let of = kept().filter(|one| one.cell.samples.is_empty() != sampled);
+                of.map(|one| one.cost.max(one.least)).sum()
             };
-            let round: f64 = kept().map(|index| self.active[index].cost.max(self.active[index].least)).sum();
-            let least_important = kept()
+            let (first, further) = (costs(false), costs(true));
+            if (first + further) * DEFINITE <= left {
+                return;
+            }
+            let least_important = (0..self.active.len())
                 .filter(|&index| decisions.rank(index) > 0 && self.active[index].cell.samples.is_empty())
+                .filter(|&index| !(self.active[index].failed || self.active[index].is_single()))
                 .max_by(|&a, &b| {
                     let key = |index: usize| (decisions.rank(index), self.active[index].cost);
                     key(a).0.cmp(&key(b).0).then(key(a).1.total_cmp(&key(b).1))
                 });
+            let reserved = further.min(left / 2.0);
             match least_important {
-                Some(index) if round * DEFINITE > left => self.active[index].leave_out(),
-                _ => return,
+                Some(index) if first * DEFINITE > left - reserved => self.active[index].leave_out(),
+                _ => {
+                    self.coarse = 1;
+                    return;
+                }
             }
         }
     }
@@ -269,8 +202,9 @@ impl Cells {
         samples.map(|sample| sample.round + 1).max().unwrap_or(0)
     }
 
-    /// Runs each cell a few times to determine its speed, the most important first; these samples are not kept. If the
-    /// storage is so slow that this takes long, the other cells are left out.
+    /// Runs each cell a few times to determine its speed, the most important first. A run of a slow device that takes as
+    /// long as a sample is the cell's first one; the others are not kept. If the storage is so slow that this takes long,
+    /// the other cells are left out.
     ///
     /// # Errors
     /// Only the run's cancellation; the error of a cell is recorded in it.
@@ -283,7 +217,8 @@ impl Cells {
         iteration: &mut u64,
         mut observe: impl FnMut(&str),
     ) -> Result<()> {
-        let enough = deadline.left() * (1.0 - CALIBRATION);
+        let time = deadline.left();
+        let mut sampled = 0.0;
         let mut order: Vec<usize> =
             (0..self.active.len()).filter(|&index| !self.active[index].failed).collect();
         order.sort_by_key(|&index| decisions.rank(index));
@@ -305,14 +240,18 @@ impl Cells {
             if one.is_single() && !one.cell.samples.is_empty() {
                 continue;
             }
-            if may_leave_out && deadline.left() < enough && decisions.rank(index) > 0 && !one.is_single() {
+            let spent = time - deadline.left();
+            let is_long = spent > FIRST_SAMPLES * time || spent - sampled > CALIBRATION * time;
+            let is_important = decisions.rank(index) == 0 || one.is_single() || one.is_cached();
+            if may_leave_out && is_long && !is_important {
                 one.leave_out();
                 continue;
             }
             observe(&one.cell.id);
             *iteration += 1;
             match one.calibrate(*iteration, context) {
-                Ok(()) => {}
+                Ok(true) => sampled += one.cost,
+                Ok(false) => {}
                 Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
                 Err(error) => one.refuse(&error),
             }
@@ -345,149 +284,4 @@ impl Cells {
 /// Returns the time per sample if `cells` take `rounds` samples each in `left` seconds.
 fn share_of(left: f64, cells: usize, rounds: u32) -> f64 {
     (left * PREPARED / cells.max(1) as f64 / f64::from(rounds)).clamp(SAMPLE.0, SAMPLE.1)
-}
-
-fn pilot_bytes(labels: &Labels) -> u64 {
-    match labels.request_bytes {
-        Some(request) if labels.cache_state() == Some(CacheState::Cold) => {
-            PILOT.min(PILOT_REQUESTS * request)
-        }
-        _ => PILOT,
-    }
-}
-
-impl ActiveCell {
-    fn is_fixed(&self) -> bool {
-        !self.workload.elastic() || self.sample.is_some() || self.paced
-    }
-
-    /// Sets the time per sample, unless the experiment does. Longer samples are more precise; a shorter one would no longer
-    /// count.
-    fn set_time(&mut self, seconds: f64) {
-        let seconds = self.sample.unwrap_or(seconds.max(self.moment)).max(self.least);
-        self.moment = seconds;
-        let rate = median(&self.rates()).unwrap_or(self.rate);
-        self.span = (rate * seconds) as u64;
-        if self.workload.elastic() || self.sample.is_some() {
-            self.cost = self.cost.max(seconds + self.ramp);
-        }
-    }
-
-    /// Sets the final time per sample of a headline figure.
-    fn pace(&mut self, seconds: f64) {
-        if !std::mem::replace(&mut self.paced, true) {
-            self.set_time(seconds);
-        }
-    }
-
-    fn is_unfinished(&self) -> bool {
-        !(self.precise || self.failed || self.is_single())
-    }
-
-    /// Returns the cell as one of a headline figure, if its rate is known.
-    fn candidate(&self, index: usize) -> Option<Candidate> {
-        let samples = self.cell.counted_in(self.regime).map(|sample| (sample.start_s, sample.rate()));
-        let rate = median(&self.rates()).unwrap_or(self.rate);
-        (rate > 0.0).then(|| Candidate {
-            index,
-            rate,
-            samples: samples.collect(),
-            unfinished: self.is_unfinished(),
-        })
-    }
-
-    /// True if figures of others are given as shares of this one's.
-    pub(super) fn is_reference(&self) -> bool {
-        self.workload.is_reference() && !self.failed
-    }
-
-    /// The rates of the samples that count for the requested regime.
-    pub(super) fn rates(&self) -> Vec<f64> {
-        self.cell.counted_in(self.regime).map(Sample::rate).collect()
-    }
-
-    /// Sets the regime of its samples in one direction to unknown.
-    pub(super) fn withdraw(&mut self, operation: &str) {
-        withdraw(self.cell.samples.iter_mut().chain(&mut self.pilot), operation);
-    }
-
-    fn leave_out(&mut self) {
-        self.failed = true;
-        if self.cell.samples.is_empty() {
-            self.cell.skipped = Some(LEFT_OUT.into());
-        }
-    }
-
-    /// True if the pilot is the measurement.
-    fn is_single(&self) -> bool {
-        self.workload.is_continuous()
-    }
-
-    pub(super) fn refuse(&mut self, error: &Error) {
-        self.failed = true;
-        // Without the path, which is a file of the meter, removed after the run.
-        let reason = Some(error.what().map_or_else(|| error.to_string(), str::to_owned));
-        if self.rates().is_empty() {
-            self.cell.skipped = reason;
-        } else {
-            self.cell.failed = reason;
-        }
-    }
-
-    /// Corrects the bytes per sample by the first sample, if they are far off: calibration is so short that a device
-    /// may serve it from a burst.
-    pub(super) fn correct(&mut self) {
-        const FAR: f64 = 1.5;
-        if let [first] = self.cell.samples.as_slice()
-            && self.workload.elastic()
-            && !(self.moment / FAR..=self.moment * FAR).contains(&first.seconds)
-        {
-            self.rate = first.rate();
-            self.span = (self.rate * self.moment) as u64;
-        }
-    }
-
-    pub(super) fn cell(&self) -> Cell {
-        let mut cell = self.cell.clone();
-        if cell.samples.is_empty() && !self.failed {
-            cell.samples.extend(self.pilot.clone());
-        }
-        cell
-    }
-
-    /// Takes a sample; also returns the seconds that it and its preparation took, without a search for limiters.
-    pub(super) fn take(
-        &mut self,
-        number: u64,
-        ramp: f64,
-        (context, limits): (&RunContext<'_>, &DeviceLimits),
-    ) -> Result<(Sample, f64)> {
-        let elapsed = || context.clock.seconds() - limits.spent();
-        let before = elapsed();
-        let iteration = Iteration { span: self.span, number };
-        let sample = take_sample(self.workload.as_mut(), iteration, ramp, context, limits)?;
-        Ok((sample, elapsed() - before))
-    }
-
-    fn calibrate(&mut self, number: u64, context: (&RunContext<'_>, &DeviceLimits)) -> Result<()> {
-        for _ in 0..PILOTS {
-            let (sample, spent) = self.take(number, 0.0, context)?;
-            self.cost = spent;
-            self.rate = sample.rate().max(1.0);
-            if sample.regime.is_some() {
-                self.least = self.least.max(context.1.sample_seconds());
-            }
-            // A device is slow enough for the first pilot; a sample of the page cache is over too soon.
-            let least = (self.least / 2.0).max(SAMPLE.0 / 10.0);
-            self.span = (self.rate * least.max(SAMPLE.0 / 2.0)) as u64;
-            if !self.workload.elastic() {
-                self.pilot = Some(sample);
-                break;
-            }
-            if sample.seconds >= NEAR * least {
-                break;
-            }
-        }
-        Ok(())
-    }
 }

@@ -8,7 +8,8 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::probe::{Facts, Machine};
 use fullbore::strategy::{Entry, FileSystem, Measured, ProfileJob};
 
-use super::cells::{ActiveCell, Cells};
+use super::active_cell::ActiveCell;
+use super::cells::Cells;
 use super::options::Options;
 use crate::analysis::{candidates, credits, findings, regime_by_credit, variations, withdraw};
 use crate::audit::OwnCost;
@@ -164,7 +165,7 @@ impl DocumentBuilder {
     /// Makes the regime of the samples measured so far under a limit unknown, and notes it.
     pub(super) fn withdraw(&mut self, limit: &DeviceLimit) {
         self.run.notes.push(format!(
-            "{}: {} was exceeded later: no limit, and the regime of the {}s is unknown",
+            "{}: {}: later samples exceeded this limit, so it does not count; the regime of the {}s is unknown",
             limit.directory,
             limit.words(),
             limit.operation
@@ -229,7 +230,8 @@ impl DocumentBuilder {
         if above > 0 {
             let paths = crate::units::count(above, "path");
             document.audit.findings.push(format!(
-                "{paths} beyond the interval of the roof: memory was copied more slowly while it was measured"
+                "{paths} faster than the interval of the roof: other load slowed memory while the roof was measured, \
+                 or the bytes did not come from this machine's memory"
             ));
         }
         document

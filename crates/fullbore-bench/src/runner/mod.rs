@@ -1,6 +1,7 @@
 //! A run of the meter: set after set, each in interleaved rounds over its cells until every one is precise or the time
 //! is up.
 
+mod active_cell;
 mod cells;
 mod decisions;
 mod document_builder;

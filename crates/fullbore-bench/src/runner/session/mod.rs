@@ -9,7 +9,8 @@ use std::time::Duration;
 use fullbore::Result;
 use fullbore::error::ErrorKind;
 
-use super::cells::{ActiveCell, Cells, Deadline, ROUNDS};
+use super::active_cell::ActiveCell;
+use super::cells::{Cells, Deadline, ROUNDS};
 use super::document_builder::DocumentBuilder;
 use super::options::{Event, Options, RunProgress};
 use crate::action::{DeviceLimits, RunContext};

@@ -1,0 +1,266 @@
+//! A cell while it is measured.
+
+use fullbore::{Error, Result};
+
+use super::headlines::Candidate;
+use super::options::Options;
+use crate::action::{DeviceLimits, Iteration, RunContext, Workload};
+use crate::analysis::withdraw;
+use crate::document::{CacheState, Cell, Headline, Labels, Operation, Regime, Sample};
+use crate::experiment::Trial;
+use crate::sample::take_sample;
+use crate::stats::median;
+
+/// Reason of a cell that was left out.
+const LEFT_OUT: &str =
+    "left out: this storage is too slow to measure every cell in the time; set a longer --time";
+
+/// Minimum and maximum duration of a sample, in seconds: long enough to make starting and stopping negligible; beyond the
+/// maximum, more samples are more precise than longer ones, because throughput varies most from second to second.
+pub(super) const SAMPLE: (f64, f64) = (0.02, 0.25);
+
+/// Maximum number of pilots of a cell.
+const PILOTS: u32 = 3;
+
+/// Share of the wanted duration that a pilot must have; a pilot of a slower cell is repeated.
+const NEAR: f64 = 0.8;
+
+/// Bytes of a cell's first pilot.
+const PILOT: u64 = 4 << 20;
+
+/// Requests of the first pilot of a cell that reads or writes the device by small requests: a hard disk completes some
+/// hundred per second.
+const PILOT_REQUESTS: u64 = 64;
+
+#[derive(Debug)]
+pub(super) struct ActiveCell {
+    pub(super) workload: Box<dyn Workload>,
+    pub(super) cell: Cell,
+    pub(super) span: u64,
+    pub(super) ramp: f64,
+    sample: Option<f64>,
+    /// The requested regime.
+    regime: Regime,
+    /// Last measured throughput in bytes per second.
+    rate: f64,
+    /// Duration of a sample with its preparation, in seconds.
+    pub(super) cost: f64,
+    pub(super) precise: bool,
+    /// Target duration of a sample, in seconds.
+    moment: f64,
+    /// Minimum duration of a sample, in seconds: several accounting periods of the device, or many times that of a flush.
+    pub(super) least: f64,
+    /// Pilot sample of a cell whose samples have a fixed duration; there may be time for no other.
+    pub(super) pilot: Option<Sample>,
+    pub(super) failed: bool,
+    /// True if the time per sample is final, since shorter samples would not count.
+    pub(super) paced: bool,
+}
+
+fn pilot_bytes(labels: &Labels) -> u64 {
+    match labels.request_bytes {
+        Some(request) if labels.cache_state() == Some(CacheState::Cold) => {
+            PILOT.min(PILOT_REQUESTS * request)
+        }
+        _ => PILOT,
+    }
+}
+
+impl ActiveCell {
+    /// Opens a trial; the cell of a trial that cannot run here states the reason. Samples of an earlier run are kept.
+    pub(super) fn open(trial: Trial, context: &RunContext<'_>, options: &Options) -> Self {
+        let Trial { id, experiment, job, ramp, sample, mut workload } = trial;
+        let opened = workload.open(context);
+        let mut labels = workload.labels();
+        labels.job = job;
+        // A load that is a share of what the storage reaches differs in each run.
+        let known = options.resume.as_ref().and_then(|document| document.cell(&id));
+        let same = known.filter(|cell| cell.labels == labels);
+        let samples = same.map(|cell| cell.samples.clone()).unwrap_or_default();
+        // A flush at the end takes a time of its own, which would count for more in a shorter sample.
+        let flushed = Headline::of(&labels) == Some(Headline::FlushedWrites);
+        let least = if flushed && sample.is_none() { SAMPLE.1 } else { 0.0 };
+        let cell = Cell { samples, ..Cell::new(id, experiment, labels) };
+        let span = pilot_bytes(&cell.labels);
+        let mut one = Self {
+            workload,
+            cell,
+            span,
+            ramp,
+            sample,
+            regime: options.regime,
+            rate: 0.0,
+            cost: 0.0,
+            precise: false,
+            moment: 0.0,
+            least,
+            pilot: None,
+            failed: false,
+            paced: false,
+        };
+        if let Err(error) = opened {
+            one.refuse(&error);
+        }
+        one
+    }
+
+    pub(super) fn is_fixed(&self) -> bool {
+        !self.workload.elastic() || self.sample.is_some() || self.paced
+    }
+
+    /// Sets the time per sample, unless the experiment does. Longer samples are more precise; a shorter one would no longer
+    /// count.
+    pub(super) fn set_time(&mut self, seconds: f64) {
+        let seconds = self.sample.unwrap_or(seconds.max(self.moment)).max(self.least);
+        self.moment = seconds;
+        let rate = median(&self.rates()).unwrap_or(self.rate);
+        self.span = (rate * seconds) as u64;
+        if self.workload.elastic() || self.sample.is_some() {
+            self.cost = self.cost.max(seconds + self.ramp);
+        }
+    }
+
+    /// Sets the final time per sample of a headline figure.
+    pub(super) fn pace(&mut self, seconds: f64) {
+        if !std::mem::replace(&mut self.paced, true) {
+            self.set_time(seconds);
+        }
+    }
+
+    pub(super) fn is_unfinished(&self) -> bool {
+        !(self.precise || self.failed || self.is_single())
+    }
+
+    /// Returns the cell as one of a headline figure, if its rate is known.
+    pub(super) fn candidate(&self, index: usize) -> Option<Candidate> {
+        let samples = self.cell.counted_in(self.regime).map(|sample| (sample.start_s, sample.rate()));
+        let rate = median(&self.rates()).unwrap_or(self.rate);
+        (rate > 0.0).then(|| Candidate {
+            index,
+            rate,
+            samples: samples.collect(),
+            unfinished: self.is_unfinished(),
+        })
+    }
+
+    /// True if figures of others are given as shares of this one's.
+    pub(super) fn is_reference(&self) -> bool {
+        self.workload.is_reference() && !self.failed
+    }
+
+    /// The rates of the samples that count for the requested regime.
+    pub(super) fn rates(&self) -> Vec<f64> {
+        self.cell.counted_in(self.regime).map(Sample::rate).collect()
+    }
+
+    /// Sets the regime of its samples in one direction to unknown.
+    pub(super) fn withdraw(&mut self, operation: &str) {
+        withdraw(self.cell.samples.iter_mut().chain(&mut self.pilot), operation);
+    }
+
+    /// True if it reads the page cache: then it is fast on slow storage, too.
+    pub(super) fn is_cached(&self) -> bool {
+        self.cell.labels.cache == Some(CacheState::Warm)
+    }
+
+    pub(super) fn leave_out(&mut self) {
+        self.failed = true;
+        if self.cell.samples.is_empty() {
+            self.cell.skipped = Some(LEFT_OUT.into());
+        }
+    }
+
+    /// True if the pilot is the measurement.
+    pub(super) fn is_single(&self) -> bool {
+        self.workload.is_continuous()
+    }
+
+    pub(super) fn refuse(&mut self, error: &Error) {
+        self.failed = true;
+        // Without the path, which is a file of the meter, removed after the run.
+        let reason = Some(error.what().map_or_else(|| error.to_string(), str::to_owned));
+        if self.rates().is_empty() {
+            self.cell.skipped = reason;
+        } else {
+            self.cell.failed = reason;
+        }
+    }
+
+    /// Corrects the bytes per sample by the first sample, if they are far off: calibration is so short that a device
+    /// may serve it from a burst.
+    pub(super) fn correct(&mut self) {
+        const FAR: f64 = 1.5;
+        if let [first] = self.cell.samples.as_slice()
+            && self.workload.elastic()
+            && !(self.moment / FAR..=self.moment * FAR).contains(&first.seconds)
+        {
+            self.rate = first.rate();
+            self.span = (self.rate * self.moment) as u64;
+        }
+    }
+
+    pub(super) fn cell(&self) -> Cell {
+        let mut cell = self.cell.clone();
+        if cell.samples.is_empty() && !self.failed {
+            cell.samples.extend(self.pilot.clone());
+        }
+        cell
+    }
+
+    /// Takes a sample; also returns the seconds that it and its preparation took, without a search for limiters.
+    pub(super) fn take(
+        &mut self,
+        number: u64,
+        ramp: f64,
+        (context, limits): (&RunContext<'_>, &DeviceLimits),
+    ) -> Result<(Sample, f64)> {
+        let elapsed = || context.clock.seconds() - limits.spent();
+        let before = elapsed();
+        let iteration = Iteration { span: self.span, number };
+        let sample = take_sample(self.workload.as_mut(), iteration, ramp, context, limits)?;
+        Ok((sample, elapsed() - before))
+    }
+
+    /// Runs the cell a few times to determine its speed; true if the last run is its first sample.
+    pub(super) fn calibrate(
+        &mut self,
+        number: u64,
+        context: (&RunContext<'_>, &DeviceLimits),
+    ) -> Result<bool> {
+        let limits = context.1;
+        if let (Some(CacheState::Cold), Some(request)) =
+            (self.cell.labels.cache_state(), self.cell.labels.request_bytes)
+            && let Some(rate) = limits.sustained(self.cell.labels.operation == Operation::Write, request)
+        {
+            self.span = (rate * self.least.max(limits.sample_seconds())) as u64;
+        }
+        for _ in 0..PILOTS {
+            let (sample, spent) = self.take(number, 0.0, context)?;
+            self.cost = spent;
+            self.rate = sample.rate().max(1.0);
+            if sample.regime.is_some() {
+                self.least = self.least.max(limits.sample_seconds());
+            }
+            // A device is slow enough for the first pilot; a sample of the page cache is over too soon.
+            let least = self.least.max(SAMPLE.0 / 10.0);
+            let fixed = !self.workload.elastic();
+            // A test file may be too short for more.
+            let is_cut = (sample.bytes as f64) < NEAR * self.span as f64;
+            let is_long = fixed || is_cut || sample.seconds >= NEAR * least;
+            let wanted = self.sample.unwrap_or(if self.least > 0.0 { 0.0 } else { SAMPLE.1 });
+            let counts = sample.regime.is_some() && self.ramp == 0.0 && self.cell.samples.is_empty();
+            if is_long && counts && sample.seconds >= NEAR * wanted {
+                self.cell.samples.push(sample);
+                return Ok(true);
+            }
+            self.span = (self.rate * least.max(SAMPLE.0 / 2.0)) as u64;
+            if fixed {
+                self.pilot = Some(sample);
+            }
+            if is_long {
+                break;
+            }
+        }
+        Ok(false)
+    }
+}
