@@ -61,7 +61,7 @@ fn faults_are_seen_and_named() {
     let summaries = document.cells.iter().filter_map(|c| c.summary.as_ref());
     let flags: Vec<Warning> = summaries.flat_map(|s| s.flags.clone()).collect();
     let count = |wanted: fn(&Warning) -> bool| flags.iter().filter(|flag| wanted(flag)).count();
-    assert_eq!(count(|flag| matches!(flag, Warning::TwoHumped(_))), 1, "{flags:?}");
+    assert_eq!(count(|flag| matches!(flag, Warning::Bimodal(_))), 1, "{flags:?}");
     let reason = "61 % of the file was in the page cache, asked cold".to_owned();
     let left_out = Warning::Contradicted { samples: 1, reason: Some(reason) };
     assert!(flags.contains(&left_out), "{flags:?}");
@@ -119,7 +119,7 @@ fn the_table_fits_its_width() {
         }
         let joined = table.split_whitespace().collect::<Vec<_>>().join(" ");
         for expected in
-            ["Roof: memory", "half-power", "two-humped", "RWF_DONTCACHE", "contradicted", "self-audit:"]
+            ["Roof: memory", "half-power", "bimodal", "RWF_DONTCACHE", "contradicted", "self-audit:"]
         {
             assert!(joined.contains(expected), "{width}: {expected} missing in\n{table}");
         }

@@ -51,7 +51,7 @@ pub struct CommonArgs {
     #[arg(long)]
     time: bool,
 
-    /// When to show progress
+    /// Progress line: auto, always or never
     #[arg(long, value_parser = names::<When>(), value_name = "WHEN", default_value = "auto")]
     pub progress: When,
 }
@@ -332,7 +332,7 @@ fn learning_allowed() -> bool {
 /// Loads the profile, with the figures of earlier runs if the command learns. A broken profile is reported and ignored; the
 /// command still runs.
 fn load_profile(learns: bool) -> Option<Profile> {
-    let path = Profile::path()?;
+    let path = Profile::default_path()?;
     let profile = Profile::load(&path).unwrap_or_else(|error| {
         Exit::eprint(&format!("{}: {error}; continuing without it\n", program("")));
         Profile::default()

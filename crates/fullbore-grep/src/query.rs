@@ -83,7 +83,7 @@ impl Query {
     /// Returns the reason why a file must be searched as a whole, if it must.
     pub fn whole_file_reason(&self, source: SourceInfo) -> Option<&'static str> {
         if source.marked {
-            return Some("a byte order mark says that the text may be in another encoding");
+            return Some("a byte order mark: the text may be in another encoding");
         }
         if source.read_mode == ReadMode::Piped && self.reach() > MUCH_CONTEXT {
             return Some("much context in a pipe, which cannot be read again");

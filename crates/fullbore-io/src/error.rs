@@ -12,7 +12,7 @@ use crate::sys::{Code, InUse};
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// The category of an [`Error`], for exit codes and decisions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// Nothing has the path.
@@ -69,7 +69,7 @@ struct Inner {
 }
 
 impl Error {
-    /// An error of the system at `path`; `doing` is a verb phrase ("open", "read").
+    /// Creates an error of the system at `path`; `doing` is a verb phrase ("open", "read").
     pub fn io(doing: &'static str, path: impl AsRef<Path>, source: io::Error) -> Self {
         let (kind, advice) = match Code::of(&source) {
             Some(Code::NO_SPACE | Code::QUOTA) => {
@@ -88,7 +88,7 @@ impl Error {
                 Some(InUse::Held) => (
                     ErrorKind::Locked,
                     Some(
-                        "another program holds it open and does not share it, or this one does: close it there",
+                        "it is open without sharing, in another program or in this one: close it there first",
                     ),
                 ),
                 Some(InUse::Locked) => (
@@ -113,17 +113,17 @@ impl Error {
         Self { inner: Box::new(inner) }
     }
 
-    /// An input that changed while it was read: `what` is the change.
+    /// Creates the error of an input that changed while it was read: `what` is the change.
     pub fn changed(path: impl AsRef<Path>, what: &str) -> Self {
         Self::new(ErrorKind::Changed, "read", path, what)
     }
 
-    /// A run that was cancelled.
+    /// Creates the error of a cancelled run.
     pub fn cancelled() -> Self {
         Self::new(ErrorKind::Cancelled, "finish", "", "interrupted").without_path()
     }
 
-    /// An error that the system did not report: `what` went wrong at `path`; `doing` is a verb phrase.
+    /// Creates an error that the system did not report: `what` went wrong at `path`; `doing` is a verb phrase.
     pub fn new(
         kind: ErrorKind,
         doing: &'static str,
@@ -149,7 +149,10 @@ impl Error {
         self
     }
 
-    pub(crate) fn naming(mut self, path: impl AsRef<Path>) -> Self {
+    /// Replaces the path.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn naming(mut self, path: impl AsRef<Path>) -> Self {
         self.inner.path = Some(path.as_ref().to_owned());
         self
     }
@@ -169,33 +172,43 @@ impl Error {
         self
     }
 
-    /// The category.
+    /// Returns the category.
     pub fn kind(&self) -> ErrorKind {
         self.inner.kind
     }
 
-    /// The operation that failed: a verb phrase.
+    /// Returns the operation that failed: a verb phrase.
     pub fn operation(&self) -> &'static str {
         self.inner.doing
     }
 
-    /// The cause, if the system did not report the error.
+    /// Returns the cause, if the system did not report the error.
     pub fn what(&self) -> Option<&str> {
         self.inner.what.as_deref()
     }
 
-    /// The system's error code, if the system caused the error.
+    /// Returns the system's error code, if the system caused the error.
     #[doc(hidden)]
     pub fn code(&self) -> Option<Code> {
         self.raw_os_error().map(Code::from_number)
     }
 
-    /// The error number, if the system reported the error.
+    /// Returns the error number, if the system reported the error.
     pub fn raw_os_error(&self) -> Option<i32> {
         self.inner.source.as_ref().and_then(io::Error::raw_os_error)
     }
 
-    /// The path of the operation; empty if it has none, as a cancelled run.
+    /// Returns the offset in the file at which it happened, in bytes, if it is known.
+    pub fn offset(&self) -> Option<u64> {
+        self.inner.offset
+    }
+
+    /// Returns the advice at the end of the message.
+    pub fn advice(&self) -> Option<&str> {
+        self.inner.advice.as_deref()
+    }
+
+    /// Returns the path of the operation; empty if it has none, as a cancelled run.
     pub fn path(&self) -> &Path {
         self.inner.path.as_deref().unwrap_or(Path::new(""))
     }

@@ -18,7 +18,20 @@
 //! assert_eq!(&bytes, b"two\n");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Features
+//!
+//! `tokio` and `futures` implement the traits of `tokio::io` and `futures::io` for `AsyncStream`; `serde`
+//! makes facts and options documents; `fault` injects faults in tests. None is on
+//! by default.
+//!
+//! # Effects on the process
+//!
+//! The first mapping of a file installs a handler of SIGBUS on Unix, which passes on the signals of other mappings; large cached files
+//! are mapped. A stream that is dropped with bytes that it cannot write reports the loss on standard error. `FULLBORE_NO_LOCKS` in
+//! the environment turns share locks off.
 #![deny(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod asynchronous;
 pub mod buf;

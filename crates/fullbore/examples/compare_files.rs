@@ -1,4 +1,4 @@
-//! Prints the first difference of two files. Two workers compare them; each file's strategy depends on its cached share.
+//! Prints the first difference of two files. All workers compare them; the strategy depends on the cached share of each.
 //!
 //!     cargo run --release --example compare_files -- FILE1 FILE2
 

@@ -1,5 +1,6 @@
 //! Inputs of a job.
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Stdin};
@@ -76,7 +77,19 @@ macro_rules! from_path {
     };
 }
 
-from_path!(&str, String, &String, &Path, PathBuf, &PathBuf, &OsStr, OsString);
+from_path!(
+    &str,
+    String,
+    &String,
+    &Path,
+    PathBuf,
+    &PathBuf,
+    Box<Path>,
+    Cow<'_, Path>,
+    &OsStr,
+    OsString,
+    &OsString
+);
 
 impl From<File> for Input<'_> {
     fn from(file: File) -> Self {

@@ -9,14 +9,14 @@ use std::time::Instant;
 
 use crate::operation::{BlockMemory, Fold, Generate, Search, Split, Transform};
 use crate::pattern::{
-    self, Comparison, CopyError, CopyEvent, CopyOptions, CopyStats, Differences, Executor, Extent, Follow,
-    OrderedSender, Progress, Side, Stats, Worker,
+    self, Comparison, CopyError, CopyEvent, CopyOptions, CopySettings, CopyStats, Differences, Executor,
+    Extent, Follow, OrderedSender, Progress, Side, Stats, Worker,
 };
 use crate::strategy::{
     LEAST_BUDGET, ParseSpecError, Plan, PlanInput, Planner, Profile, Purpose, Serial, StrategySpec,
 };
 use fullbore_io::engine::CachePolicy;
-use fullbore_io::error::{Error, Result};
+use fullbore_io::error::Result;
 use fullbore_io::file::{Durability, File, Output, Placement};
 use fullbore_io::lock::Mutex;
 
@@ -61,7 +61,7 @@ impl fmt::Debug for OnPlan {
 }
 
 impl Job {
-    /// A job with the defaults.
+    /// Creates a job with the defaults.
     pub fn new() -> Self {
         Self::default()
     }
@@ -91,7 +91,7 @@ impl Job {
         Self { memory_limit: Some(bytes.max(LEAST_BUDGET)), ..self }.overridden()
     }
 
-    /// Sets the durability of outputs.
+    /// Sets the durability of outputs: [`Durability::None`] unless set.
     pub fn durability(self, durability: Durability) -> Self {
         Self { durability, ..self }
     }
@@ -135,7 +135,7 @@ impl Job {
         Self { planned: Some(OnPlan(Arc::new(planned))), ..self }
     }
 
-    /// The strategy that the settings specify.
+    /// Returns the strategy that the settings specify.
     pub fn spec(&self) -> &StrategySpec {
         &self.spec
     }
@@ -231,7 +231,7 @@ impl Job {
     /// Copies a file or directory tree to the path `target`, with permissions. Symbolic links in a tree are copied as links.
     ///
     /// # Errors
-    /// The first error of [`pattern::copy`]; the rest of a tree is copied nevertheless.
+    /// The first error of a file or directory; the rest of a tree is copied nevertheless.
     pub fn copy(&self, source: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<CopyStats> {
         let options = CopyOptions { recursive: true, follow: Follow::Sources, ..CopyOptions::default() };
         let first: Mutex<Option<CopyError>> = Mutex::default();
@@ -241,11 +241,10 @@ impl Job {
             }
         };
         let (source, target) = (source.as_ref(), target.as_ref());
-        let stats = self.copy_with(&[(source.to_owned(), target.to_owned())], &options, &report)?;
+        let stats = self.copy_with([(source, target)], &options, report)?;
         match first.into_inner() {
             None => Ok(stats),
-            Some(CopyError::Failed(error)) => Err(error),
-            Some(error) => Err(Error::new(error.kind(), "copy", source, error.to_string())),
+            Some(error) => Err(error.into()),
         }
     }
 
@@ -253,28 +252,24 @@ impl Job {
     ///
     /// # Errors
     /// [`Cancelled`](crate::error::ErrorKind::Cancelled). The errors of single files are events for `report`, and counted.
-    pub fn copy_with(
+    pub fn copy_with<S: AsRef<Path>, T: AsRef<Path>>(
         &self,
-        pairs: &[(PathBuf, PathBuf)],
+        pairs: impl IntoIterator<Item = (S, T)>,
         options: &CopyOptions,
-        report: &(dyn Fn(CopyEvent) + Sync),
+        report: impl Fn(CopyEvent) + Sync,
     ) -> Result<CopyStats> {
-        let options = CopyOptions {
-            durability: self.durability,
-            spec: self.spec.clone(),
-            spec_text: self.spec_text.clone(),
-            profile: self.profile.as_deref().cloned(),
-            workers: self.spec.workers,
-            report_plans: options.report_plans || self.planned.is_some(),
-            ..options.clone()
-        };
+        let owned = |(source, target): (S, T)| (source.as_ref().to_owned(), target.as_ref().to_owned());
+        let pairs: Vec<(PathBuf, PathBuf)> = pairs.into_iter().map(owned).collect();
+        let report_plans = options.report_plans || self.planned.is_some();
+        let options = CopyOptions { report_plans, ..options.clone() };
+        let settings = CopySettings { planner: self.planner(), durability: self.durability };
         let report = |event: CopyEvent| {
             if let CopyEvent::Planned { source, plan } = &event {
                 self.emit_plan(source, plan);
             }
             report(event);
         };
-        pattern::copy(pairs, &options, &self.progress, &report)
+        pattern::copy(&pairs, &options, &settings, &self.progress, &report)
     }
 
     /// Calls `work` for each item on all workers, and `emit` with the results in the order of the items. Returns the bytes that
@@ -314,7 +309,7 @@ impl Job {
         Ok(Stats { bytes, seconds: start.elapsed().as_secs_f64(), ..Stats::default() })
     }
 
-    /// An executor with the settings of the job, for operations over many files.
+    /// Creates an executor with the settings of the job, for operations over many files.
     pub fn executor(&self) -> Executor<'_> {
         let executor = Executor::new(&self.spec, &self.progress).with_profile(self.profile.as_deref());
         match &self.planned {
@@ -436,7 +431,8 @@ impl Job {
     /// Plans the comparison of two inputs.
     ///
     /// # Errors
-    /// The system's, and those of [`Planner::plan_pair`](crate::strategy::Planner::plan_pair).
+    /// The system's errors; [`Unsupported`](crate::error::ErrorKind::Unsupported) if the strategy requires a method
+    /// or cache policy that does not work on an input.
     pub fn pair<'l, 'r>(
         &self,
         left: impl Into<Input<'l>>,
@@ -459,7 +455,7 @@ impl PlannedPair<'_> {
         Self { skip, ..self }
     }
 
-    /// The number of bytes that both inputs have, if both lengths are known.
+    /// Returns the number of bytes that both inputs have, if both lengths are known.
     pub fn compared(&self) -> Option<u64> {
         let len = |place: usize| Some(self.plans[place].plan_input.len?.saturating_sub(self.skip[place]));
         len(0).zip(len(1)).map(|(left, right)| left.min(right))

@@ -22,7 +22,19 @@
 //! [`mod@file`] has files with every option of the platform, [`stream`] adds a position and a buffer to them, and [`asynchronous`]
 //! makes their transfers futures. A [`pattern`] is the shape of an [`operation`] (transform, fold, search, compare, copy). A
 //! [`strategy`] is everything that affects speed and nothing that affects the result. `docs/architecture.md` describes the layers.
+//!
+//! # Features
+//!
+//! `tokio` and `futures` implement the traits of `tokio::io` and `futures::io` for `AsyncStream`; `fault` injects faults in tests. None is on
+//! by default.
+//!
+//! # Effects on the process
+//!
+//! The first mapping of a file installs a handler of SIGBUS on Unix, which passes on the signals of other mappings; large cached files
+//! are mapped. A stream that is dropped with bytes that it cannot write reports the loss on standard error. `FULLBORE_NO_LOCKS` in
+//! the environment turns share locks off.
 #![deny(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod input;
 mod job;

@@ -3,19 +3,26 @@
 
 use std::fmt;
 
-use crate::operation::hash::{Hash, Hasher, hex};
+pub use crate::operation::hash::Digest;
+use crate::operation::hash::Hash;
 use crate::operation::{Count, Encoding, Fold, Split};
 use fullbore_io::buf::BlockMemory;
 
 pub use crate::operation::maps::{Map, caesar, lower, rot13, shift, swab, upper, xor};
 
 /// A fold that consists of three functions, created by [`fold_fn`].
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct FnFold<I, B, M> {
     identity: I,
     block: B,
     merge: M,
     split: Split,
+}
+
+impl<I, B, M> fmt::Debug for FnFold<I, B, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FnFold").field("split", &self.split).finish_non_exhaustive()
+    }
 }
 
 /// Creates a fold from three functions: `identity` returns the state of no bytes, `block` adds a run of bytes to a state, and
@@ -111,10 +118,6 @@ pub fn count(encoding: Encoding) -> Count {
     Count::new(encoding)
 }
 
-/// A digest, printed as hexadecimal digits.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Digest(Vec<u8>);
-
 /// BLAKE3, 32 bytes. It can be split: all workers hash one file.
 pub fn blake3() -> Hash {
     Hash::default()
@@ -135,26 +138,6 @@ pub fn sha256() -> Hash {
 /// XXH3, 64 bits.
 pub fn xxh3() -> Hash {
     Hash::shipped("xxh3")
-}
-
-impl dyn Hasher {
-    /// Finishes the hash.
-    pub fn digest(self: Box<Self>) -> Digest {
-        Digest(self.finish())
-    }
-}
-
-impl Digest {
-    /// The bytes of the digest.
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl fmt::Display for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex(&self.0))
-    }
 }
 
 #[cfg(test)]

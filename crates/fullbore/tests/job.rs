@@ -1,13 +1,13 @@
 //! The first programs of a new user, and their edge cases.
 
 use std::fs;
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use fullbore::error::ErrorKind;
-use fullbore::file::{Output, Placement};
+use fullbore::file::{File, Output, Placement};
 use fullbore::operation::{Encoding, Part, Search, Split};
 use fullbore::pattern::{Comparison, CopyEvent, CopyOptions, Progress, Worker};
 use fullbore::strategy::StrategySpec;
@@ -312,7 +312,7 @@ fn a_copy_with_options_reports_its_events() {
     let names: Mutex<Vec<PathBuf>> = Mutex::default();
     let options = CopyOptions { report_names: true, ..CopyOptions::default() };
     let stats = Job::new()
-        .copy_with(&[(path, target.clone())], &options, &|event| {
+        .copy_with([(&path, &target)], &options, |event| {
             if let CopyEvent::Copied { target, .. } = event {
                 names.lock().unwrap().push(target);
             }
@@ -352,7 +352,7 @@ fn a_verified_copy_reports_the_workers_that_run() {
                 workers.lock().unwrap().push(plan.strategy.workers);
             }
         };
-        job.copy_with(&[(path.clone(), target.clone())], &options, &report).unwrap();
+        job.copy_with([(&path, &target)], &options, report).unwrap();
         assert!(fs::read(&target).unwrap() == text);
         fs::remove_file(&target).unwrap();
         workers.into_inner().unwrap()
@@ -444,7 +444,6 @@ fn postponed_names_are_backed_up_once() {
     let mut options = CopyOptions { recursive: true, report_plans: true, ..CopyOptions::default() };
     options.preserve.links = true;
     options.reflink = Reflink::Never;
-    options.workers = Some(2);
     options.backup = Some(Backup { control: BackupControl::Numbered, suffix: "~".into() });
     // While one name is being copied, the other worker reaches the other name.
     let wait = |event| {
@@ -456,8 +455,44 @@ fn postponed_names_are_backed_up_once() {
         }
     };
     let pairs = [(at("source/."), at("target/."))];
-    let stats = Job::new().copy_with(&pairs, &options, &wait).unwrap();
+    let stats = Job::new().workers(2).copy_with(pairs, &options, wait).unwrap();
     assert_eq!((stats.failed, stats.files, stats.hard_links), (0, 1, 1));
     assert_eq!(fs::read(at("target/b/y.~1~")).unwrap(), b"old");
     assert!(!at("target/b/y.~2~").exists());
+}
+
+#[test]
+fn an_open_file_is_an_output() {
+    let (_directory, path, text) = directory();
+    let mut file = tempfile::tempfile().unwrap();
+    let output = Output::try_from(file.try_clone().unwrap()).unwrap();
+    Job::new().transform_to(&op::shift(0), &path, output).unwrap();
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(0)).unwrap();
+    file.read_to_end(&mut bytes).unwrap();
+    assert!(bytes == text);
+    #[cfg(unix)]
+    {
+        let (mut receiver, sender) = std::io::pipe().unwrap();
+        let reader = std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            receiver.read_to_end(&mut bytes).map(|_| bytes)
+        });
+        let sender = fs::File::from(std::os::fd::OwnedFd::from(sender));
+        Job::new().transform_to(&op::shift(0), &path, Output::try_from(sender).unwrap()).unwrap();
+        assert!(reader.join().unwrap().unwrap() == text);
+    }
+}
+
+#[test]
+fn handles_and_settings_are_shared_between_threads() {
+    fn shared<T: Send + Sync>() {}
+    shared::<Job>();
+    shared::<fullbore::Error>();
+    shared::<File>();
+    shared::<Progress>();
+    shared::<fullbore::asynchronous::AsyncFile>();
+    shared::<fullbore::asynchronous::Driver>();
+    shared::<fullbore::file::Mmap>();
+    shared::<fullbore::strategy::Plan>();
 }

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+#[cfg(windows)]
+use fullbore::Job;
 use fullbore::engine::{Availability, METHODS};
 use fullbore::error::{ErrorKind, Result};
 use fullbore::fault::{Fault, Plan};
@@ -160,7 +162,7 @@ fn a_run_over_a_held_output_loses_nothing() {
                 result => {
                     let error = result.unwrap_err();
                     assert_eq!((error.kind(), error.path()), (ErrorKind::Locked, path.as_path()), "{error}");
-                    assert!(error.to_string().contains("another program holds it open"), "{error}");
+                    assert!(error.to_string().contains("open without sharing"), "{error}");
                 }
             }
             assert_eq!(fs::read(&path).unwrap(), b"old", "{strategy}");
@@ -176,7 +178,7 @@ fn a_copy_over_a_held_file_loses_nothing() {
     use std::os::windows::fs::OpenOptionsExt as _;
     use std::path::PathBuf;
 
-    use fullbore::pattern::{CopyEvent, CopyOptions, Progress, copy};
+    use fullbore::pattern::{CopyEvent, CopyOptions};
 
     let directory = tempfile::tempdir().unwrap();
     let place = directory.path().to_str().unwrap().replace('\\', "/");
@@ -187,14 +189,13 @@ fn a_copy_over_a_held_file_loses_nothing() {
         let run = || {
             let reported = std::sync::Mutex::new(Vec::new());
             let report = |event: CopyEvent| reported.lock().unwrap().push(event.to_string());
-            let pairs = [(source.clone(), target.clone())];
-            let stats = copy(&pairs, &CopyOptions::default(), &Progress::default(), &report);
+            let stats = Job::new().copy_with([(&source, &target)], &CopyOptions::default(), report);
             (stats.is_ok_and(|stats| stats.failed == 0), reported.into_inner().unwrap())
         };
         for share in [0, 1] {
             let holder = fs::OpenOptions::new().read(true).share_mode(share).open(&target).unwrap();
             let (whole, reported) = run();
-            assert!(!whole && reported.iter().any(|text| text.contains("holds it open")), "{reported:?}");
+            assert!(!whole && reported.iter().any(|text| text.contains("without sharing")), "{reported:?}");
             drop(holder);
             assert_eq!(fs::read(&target).unwrap(), b"old");
             assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2);

@@ -85,7 +85,7 @@ impl RequestedStrategy {
     /// Returns the error of a trial that stands for contenders where the planner has none.
     pub(crate) fn no_contenders(path: &Path, len: u64) -> Error {
         let what = format!(
-            "auto has no choice of strategies for this file of {}: from {} on, it tries those that work",
+            "auto tries no other strategies on a file of {}; it does from {} on",
             size::human(len),
             size::human(ADAPTIVE)
         );

@@ -120,13 +120,11 @@ impl WholeFileWorkload {
         let inputs: Vec<File> = self.inputs(context)?.iter().map(File::stamped).collect::<Result<_>>()?;
         let (input, progress) = (&inputs[0], context.progress);
         if self.operation == Operation::Copy {
-            let options = CopyOptions {
-                reflink: Reflink::Never,
-                spec: self.requested.spec.clone(),
-                spec_text: self.requested.spec.fixed.then(|| self.requested.text.clone()),
-                ..CopyOptions::default()
-            };
-            let copy = pattern::copy_file(input, Self::output(input, context)?, &options, progress)?;
+            let options = CopyOptions { reflink: Reflink::Never, ..CopyOptions::default() };
+            let RequestedStrategy { spec, text } = &self.requested;
+            let planner = Planner::new(spec).with_text(spec.fixed.then_some(text));
+            let copy =
+                pattern::copy_file(input, Self::output(input, context)?, (&options, planner), progress)?;
             let mut stats = Stats::default();
             stats.bytes = copy.copied;
             return Ok(stats);

@@ -224,7 +224,7 @@ fn notes(baseline: &Cell, this: &Cell) -> Vec<String> {
     for (cell, which) in [(baseline, "in the baseline"), (this, "in this document")] {
         let Some(summary) = &cell.summary else { continue };
         if summary.modes.is_some() {
-            notes.push(format!("two-humped {which}"));
+            notes.push(format!("bimodal {which}"));
         }
         if summary.drift.is_some_and(|drift| drift.matters()) {
             notes.push(format!("drifting {which}"));

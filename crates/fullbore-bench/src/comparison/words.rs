@@ -87,15 +87,15 @@ pub(super) fn chance(other: &ComparedRun) -> String {
     let verdict_counts = &other.verdict_counts;
     let found = verdict_counts.slower + verdict_counts.faster;
     format!(
-        "Without any change, up to {:.1} of {} would be called slower or faster by chance; {found} {}, and {} among all \
-         comparisons (Holm).",
+        "By chance alone, up to {:.1} of {} would be called slower or faster. {found} {}; {} after the correction for \
+         all comparisons (Holm).",
         verdict_counts.by_chance,
         units::count(verdict_counts.compared, "cell"),
         if found == 1 { "is" } else { "are" },
         match verdict_counts.standing {
-            0 => "none remains so".to_owned(),
-            1 => "1 remains so".to_owned(),
-            n => format!("{n} remain so"),
+            0 => "none is".to_owned(),
+            1 => "1 is".to_owned(),
+            n => format!("{n} are"),
         }
     )
 }

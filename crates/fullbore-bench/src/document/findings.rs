@@ -173,7 +173,7 @@ pub struct SaturationStep {
 /// The strategy chosen for a kind of job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Choice {
-    /// Kind of job with the cache state, such as `sequential read, cold`.
+    /// Kind of job with the cache state, such as `read, cold` or `copy, warm`.
     pub job: String,
     /// The strategy in the syntax of `--strategy`.
     pub strategy: String,

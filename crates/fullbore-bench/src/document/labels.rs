@@ -12,7 +12,8 @@ use super::terms::{AccessMethod, Allocation, FileState, Operation, Order};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Labels {
-    /// Kind of job, such as `sequential read`; the strategies of one job compete for its choice.
+    /// Kind of job: `read`, `scan`, `search`, `hash`, `compare`, `transform over an existing file`, `transform to a new
+    /// file`, `copy`; empty if none. The strategies of one job compete for its choice.
     pub job: String,
     /// Operation: `read`, `write`, `copy`, or one such as `shift:10`.
     pub operation: Operation,

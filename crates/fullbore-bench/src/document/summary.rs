@@ -340,7 +340,7 @@ fn flags(summary: &Summary, samples: &[Sample], positions: &[usize], labels: &La
     if summary.levels.len() > 2 {
         flags.push(Warning::Levels(summary.levels.clone()));
     } else {
-        flags.extend(summary.modes.map(Warning::TwoHumped));
+        flags.extend(summary.modes.map(Warning::Bimodal));
     }
     flags.extend(summary.drift.filter(Drift::matters).map(Warning::Drifting));
     flags.extend(summary.tool_share.filter(|_| summary.tool_bound).map(Warning::ToolBound));

@@ -56,7 +56,7 @@ pub enum Warning {
     /// The rate has several levels.
     Levels(Vec<Level>),
     /// The rate has two levels.
-    TwoHumped(Modes),
+    Bimodal(Modes),
     /// The rate has a trend.
     Drifting(Drift),
     /// The meter itself takes this share of a request's time.
@@ -143,7 +143,7 @@ impl fmt::Display for Warning {
                 write!(f, "{} contradicted and left out: {reason}", samples(count))
             }
             Self::OtherRegime { regime, rate } => {
-                write!(f, "beside it: {} {}", regime.word(), units::rate(*rate))
+                write!(f, "{} samples are not counted; their median is {}", regime.word(), units::rate(*rate))
             }
             Self::BurstOnly => f.write_str("burst only: the device's credit was not spent"),
             Self::ShortCourse => f.write_str("too short to find bursts; a longer --time shows them"),
@@ -156,8 +156,8 @@ impl fmt::Display for Warning {
                 let text: Vec<String> = levels.iter().map(level).collect();
                 write!(f, "on {} levels: {}", text.len(), text.join(", "))
             }
-            Self::TwoHumped(Modes { low, high, .. }) => {
-                write!(f, "two-humped: {} and {}", level(low), level(high))
+            Self::Bimodal(Modes { low, high, .. }) => {
+                write!(f, "bimodal: {} and {}", level(low), level(high))
             }
             Self::Drifting(Drift { relative_change, p, .. }) => {
                 let way = if *relative_change > 0.0 { "rises" } else { "falls" };
@@ -165,7 +165,7 @@ impl fmt::Display for Warning {
                 write!(f, "drifting: {way} by {change} over the run (p = {p})")
             }
             Self::ToolBound(share) => {
-                write!(f, "bound by the tool: the meter needs {} of a request's time", percent(share))
+                write!(f, "limited by the meter, which takes {} of a request's time", percent(share))
             }
             Self::DepthNotReached { reached, requested } => {
                 write!(f, "depth {} reached of {requested} requested", units::significant(*reached))

@@ -88,7 +88,7 @@ fn anchor(name: &str) -> String {
     format!("experiment-{}", name.chars().map(safe).collect::<String>())
 }
 
-/// The numbers of cells that are imprecise, two-humped, drifting and so on, in a sentence; `None` if there are none.
+/// The numbers of cells that are imprecise, bimodal, drifting and so on, in a sentence; `None` if there are none.
 fn care(document: &Document, experiment: &str) -> Option<String> {
     let summaries = || {
         let cells = document.cells.iter().filter(|c| c.experiment == experiment);
@@ -97,7 +97,7 @@ fn care(document: &Document, experiment: &str) -> Option<String> {
     let measured = summaries().count();
     let kinds: [(&str, usize); 7] = [
         ("missed the target precision", summaries().filter(|s| s.stop != StopReason::Precise).count()),
-        ("two-humped", summaries().filter(|s| s.modes.is_some()).count()),
+        ("bimodal", summaries().filter(|s| s.modes.is_some()).count()),
         ("drifting", summaries().filter(|s| s.drift.as_ref().is_some_and(|d| d.matters())).count()),
         ("with contradicted samples", summaries().filter(|s| s.contradicted > 0).count()),
         ("with unproved cache state", summaries().filter(|s| s.unproved > 0).count()),

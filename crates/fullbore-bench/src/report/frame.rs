@@ -210,8 +210,8 @@ pub(super) fn predictions(document: &Document) -> Option<Section> {
     let summary = format!(
         "Each of {} is predicted from the other cells of its path by one model of the machine. {} of {surrounded} \
          surrounded by other cells are wrong, and {} of {} that extrapolate: the measured and the predicted interval \
-         do not overlap, and the rates differ by more than 15%. A cell that is faster or slower than its neighbours \
-         explain is worth a look.",
+         do not overlap, and the rates differ by more than 15%. Examine the cells whose rate the cells around them do \
+         not explain.",
         units::count(found.len(), "cell"),
         missed,
         wrong.len() - missed,

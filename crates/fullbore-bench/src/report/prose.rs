@@ -333,7 +333,7 @@ fn quality(document: &Document) -> String {
     let skipped = document.cells.iter().filter(|c| c.skipped.is_some()).count();
     let mut text = format!("Target precision reached in {precise} of {}", units::count(measured, "cell"));
     if 2 * precise < measured {
-        text += ": throughput varies here, a longer run (--time) narrows the intervals";
+        text += ": throughput varies here; run longer with --time";
     }
     if contradicted > 0 {
         text += &format!(

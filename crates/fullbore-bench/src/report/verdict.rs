@@ -220,7 +220,8 @@ impl AxisVerdict<'_> {
         match stop {
             Some([last, ..]) => {
                 let last = self.label(last);
-                text += &format!("; beyond {last} each addition brings less than 10% of the first");
+                text +=
+                    &format!("; beyond {last}, each further one adds less than 10% of the first one's rate");
             }
             _ if comparison.verdict == Verdict::Faster => text += "; every addition raised throughput",
             _ => {}

@@ -20,6 +20,8 @@ pub struct Drift {
 pub(super) const SIGNIFICANCE: f64 = 0.01;
 /// … and matters if it changes the cell by at least this share of its median, or of the level before.
 pub(super) const CHANGE_THAT_MATTERS: f64 = 0.05;
+/// More samples than this are replaced by the medians of groups of adjacent ones: the number of slopes is quadratic.
+const POINTS: usize = 1000;
 /// Up to this many samples without ties, the null distribution is counted exactly.
 const EXACT_UP_TO: usize = 20;
 
@@ -34,6 +36,12 @@ impl Drift {
 pub fn mann_kendall(values: &[f64]) -> Option<Drift> {
     let points: Vec<(f64, f64)> =
         values.iter().enumerate().filter(|(_, v)| v.is_finite()).map(|(i, v)| (i as f64, *v)).collect();
+    let group = points.len().div_ceil(POINTS).max(1);
+    let middle = |points: &[(f64, f64)]| {
+        let values: Vec<f64> = points.iter().map(|point| point.1).collect();
+        (points[0].0, median(&values).unwrap_or(points[0].1))
+    };
+    let points: Vec<(f64, f64)> = points.chunks(group).map(middle).collect();
     let n = points.len();
     if n < 4 {
         return None;

@@ -1,15 +1,71 @@
 //! The directory of a run, and the watcher process, which removes the directory if this process could not.
 
-use std::path::Path;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use fullbore::Result;
 use fullbore::error::{Error, ErrorKind};
-use fullbore::file::Temporary;
+use fullbore::file::{HeldDir, Temporary};
+use fullbore::sys::{self, Handle, OpenFlags};
 
-/// Creates the directory of a run within `parent`. In containers, runs have the same process number again and again: a directory
-/// that a killed run left has its name, and is left alone.
-pub(super) fn own_directory(parent: &Path, seed: u64, notes: &mut Vec<String>) -> Result<Temporary> {
+/// The directory of a run, held open: a name in it is a file of the run even if another user renames the directory.
+#[derive(Debug)]
+pub(super) struct OwnDirectory {
+    temporary: Temporary,
+    /// The path for calls: by the descriptor, where the system has such paths.
+    pub(super) path: PathBuf,
+    _held: Handle,
+}
+
+impl OwnDirectory {
+    /// Creates the directory of a run within `parent`. In containers, runs have the same process number again and again: a
+    /// directory that a killed run left has its name, and is left alone.
+    pub(super) fn create(parent: &Path, seed: u64, notes: &mut Vec<String>) -> Result<Self> {
+        let temporary = create(parent, seed, notes)?;
+        let failed = |error: sys::Code| Error::io("open", temporary.path(), error.into());
+        let (directory, name) =
+            HeldDir::of(temporary.path()).map_err(|error| Error::io("open", temporary.path(), error))?;
+        let directory = directory.fd().map_err(|error| Error::io("open", temporary.path(), error))?;
+        let flags = OpenFlags::READ | OpenFlags::DIRECTORY | OpenFlags::NOFOLLOW;
+        let held = sys::open_at(&directory, &name, flags, 0).map_err(failed)?;
+        if !is_own(&held).map_err(failed)? {
+            let what = "another user has replaced it";
+            return Err(Error::new(ErrorKind::PermissionDenied, "use", temporary.path(), what));
+        }
+        let path = sys::shared_path(&held).unwrap_or_else(|| temporary.path().to_owned());
+        Ok(Self { temporary, path, _held: held })
+    }
+
+    /// The path under which it was created.
+    pub(super) fn named(&self) -> &Path {
+        self.temporary.path()
+    }
+
+    /// An error with the path under which the directory was created.
+    pub(super) fn shown(&self, error: Error) -> Error {
+        match error.path().strip_prefix(&self.path) {
+            Ok(rest) => {
+                let path = self.named().join(rest);
+                error.naming(path)
+            }
+            Err(_) => error,
+        }
+    }
+}
+
+/// True if a directory has the owner of a file that this process creates there.
+fn is_own(directory: &Handle) -> sys::Result<bool> {
+    let name = OsStr::new("owner");
+    let flags = OpenFlags::WRITE | OpenFlags::CREATE | OpenFlags::EXCLUSIVE | OpenFlags::NOFOLLOW;
+    let file = sys::open_at(directory, name, flags, 0o600)?;
+    let same = sys::status(&file)?.uid == sys::status(directory)?.uid;
+    drop(file);
+    sys::remove(directory, name, sys::AtFlags::empty())?;
+    Ok(same)
+}
+
+fn create(parent: &Path, seed: u64, notes: &mut Vec<String>) -> Result<Temporary> {
     const ATTEMPTS: u32 = 16;
     let stem = format!(".fullbore-bench-{}-{seed:x}", std::process::id());
     let mut attempt = 0;
@@ -17,7 +73,11 @@ pub(super) fn own_directory(parent: &Path, seed: u64, notes: &mut Vec<String>) -
         let name = if attempt == 0 { stem.clone() } else { format!("{stem}-{attempt}") };
         let path = parent.join(name);
         let made = Temporary::make_tree(path.clone(), |path| {
-            std::fs::create_dir(path).map_err(|error| Error::io("create", path, error))
+            let make = || {
+                let (directory, name) = HeldDir::of(path)?;
+                sys::make_directory(directory.fd()?, &name, 0o700).map_err(std::io::Error::from)
+            };
+            make().map_err(|error| Error::io("create", path, error))
         });
         match made {
             Err(error) if error.kind() == ErrorKind::AlreadyExists && attempt < ATTEMPTS => {
@@ -83,18 +143,35 @@ mod tests {
     fn the_directory_of_a_killed_run_is_left_alone() {
         let room = tempfile::tempdir().unwrap();
         let mut notes = Vec::new();
-        let left = own_directory(room.path(), 1, &mut notes).unwrap();
+        let left = OwnDirectory::create(room.path(), 1, &mut notes).unwrap();
         assert!(notes.is_empty());
-        std::fs::write(left.path().join("cold"), "theirs").unwrap();
-        let own = own_directory(room.path(), 1, &mut notes).unwrap();
-        assert_ne!(own.path(), left.path());
-        assert_eq!(std::fs::read(left.path().join("cold")).unwrap(), b"theirs");
-        assert!(notes.len() == 1 && notes[0].contains(left.path().to_str().unwrap()), "{notes:?}");
+        std::fs::write(left.path.join("cold"), "theirs").unwrap();
+        let own = OwnDirectory::create(room.path(), 1, &mut notes).unwrap();
+        assert_ne!(own.named(), left.named());
+        assert_eq!(std::fs::read(left.named().join("cold")).unwrap(), b"theirs");
+        assert!(notes.len() == 1 && notes[0].contains(left.named().to_str().unwrap()), "{notes:?}");
     }
 
     #[test]
     fn other_errors_are_returned() {
-        let error = own_directory(Path::new("nowhere-at-all"), 1, &mut Vec::new()).unwrap_err();
+        let error = OwnDirectory::create(Path::new("nowhere-at-all"), 1, &mut Vec::new()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotFound);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn names_stay_in_a_directory_whose_own_name_another_takes() {
+        let room = tempfile::tempdir().unwrap();
+        let own = OwnDirectory::create(room.path(), 1, &mut Vec::new()).unwrap();
+        let target = room.path().join("target");
+        std::fs::write(&target, "stays").unwrap();
+        std::fs::rename(own.named(), room.path().join("away")).unwrap();
+        std::fs::create_dir(own.named()).unwrap();
+        std::os::unix::fs::symlink(&target, own.named().join("output")).unwrap();
+        std::fs::write(own.path.join("output"), "measured").unwrap();
+        assert_eq!(std::fs::read(&target).unwrap(), b"stays");
+        assert_eq!(std::fs::read(room.path().join("away/output")).unwrap(), b"measured");
+        let error = own.shown(Error::cancelled().naming(own.path.join("output")));
+        assert_eq!(error.path(), own.named().join("output"));
     }
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use self::creator::FileCreator;
 use self::device::ExclusiveDevice;
-use self::directory::{Watchdog, own_directory};
+use self::directory::{OwnDirectory, Watchdog};
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{Durability, File, Output, Placement, Temporary};
 use fullbore::operation::Generate;
@@ -80,7 +80,7 @@ pub(crate) struct TestFiles {
 #[derive(Debug)]
 enum Backing {
     /// A directory of the meter, removed before its watchdog ends.
-    Directory { directory: Temporary, _watchdog: Option<Watchdog> },
+    Directory { directory: OwnDirectory, _watchdog: Option<Watchdog> },
     /// A whole block device, opened exclusively.
     Device { path: PathBuf, _device: ExclusiveDevice },
 }
@@ -191,13 +191,13 @@ impl TestFiles {
         progress: &Progress,
     ) -> Result<Self> {
         let mut notes = Vec::new();
-        let directory = own_directory(parent, seed, &mut notes)?;
-        let watchdog = Watchdog::spawn(directory.path());
-        let mut creator =
-            FileCreator { directory: directory.path(), seed, temporaries: Vec::new(), progress };
+        let directory = OwnDirectory::create(parent, seed, &mut notes)?;
+        let watchdog = Watchdog::spawn(directory.named());
+        let mut creator = FileCreator { directory: &directory.path, seed, temporaries: Vec::new(), progress };
         let start = Instant::now();
         // The first file is written in steps: its speed predicts the time of the others.
-        let cold = creator.file("cold", len, |done| !insist && ends_here(done, start.elapsed(), patience))?;
+        let ends = |done| !insist && ends_here(done, start.elapsed(), patience);
+        let cold = creator.file("cold", len, ends).map_err(|error| directory.shown(error))?;
         let made = cold.stamp()?.len;
         if made < len {
             notes.push(format!(
@@ -218,15 +218,16 @@ impl TestFiles {
         // A file that no trial uses is replaced by an existing one.
         // Trials reopen the files; others would keep the pages of those that are evicted.
         let cold = cold.evictable();
-        let mut file = |needed: bool, name, len| {
-            if needed { creator.file(name, len, |_| false) } else { Ok(cold.clone()) }
+        let mut file = |needed: bool, name, len| match needed {
+            true => creator.file(name, len, |_| false).map_err(|error| directory.shown(error)),
+            false => Ok(cold.clone()),
         };
         let warm = file(needs.warm, "warm", len)?;
         let written = file(needs.written, "written", len)?;
         let input = file(needs.transformed, "input", transform_len)?;
         let cold_input = file(needs.transformed, "cold-input", transform_len)?.evictable();
         let output = file(needs.transformed, "output", transform_len)?.path().to_owned();
-        let fresh = directory.path().join("fresh");
+        let fresh = directory.path.join("fresh");
         let temporaries = creator.temporaries;
         Ok(Self {
             warm,
@@ -300,7 +301,7 @@ impl TestFiles {
     /// Returns the meter's directory; its contents are removed with it.
     pub(crate) fn directory(&self) -> &Path {
         match &self.backing {
-            Backing::Directory { directory, .. } => directory.path(),
+            Backing::Directory { directory, .. } => &directory.path,
             Backing::Device { path, .. } => path.parent().unwrap_or(path),
         }
     }

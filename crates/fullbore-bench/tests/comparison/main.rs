@@ -81,7 +81,7 @@ fn known_differences_are_found() {
 
 #[test]
 fn a_document_equals_itself() {
-    for spread in [Spread::Normal(0.001), Spread::LogNormal(0.5), Spread::TwoHumped(0.3)] {
+    for spread in [Spread::Normal(0.001), Spread::LogNormal(0.5), Spread::Bimodal(0.3)] {
         let one = document(&vec![Law { spread, p99: 1e-3, ..Law::default() }; 20], 3);
         let conditions = ["slower", "faster", "cpu-higher", "cpu-lower", "longer", "shorter", "missing"];
         let options = Options {
@@ -111,7 +111,7 @@ const SPREADS: [Spread; 6] = [
     Spread::Normal(0.1),
     Spread::LogNormal(0.15),
     Spread::LogNormal(0.5),
-    Spread::TwoHumped(0.6),
+    Spread::Bimodal(0.6),
     Spread::Stumbling(0.05),
 ];
 

@@ -12,7 +12,7 @@ pub(crate) enum Spread {
     /// Log-normal, with this deviation of the logarithm.
     LogNormal(f64),
     /// Either 1 or this, with equal probability, with 2% of noise.
-    TwoHumped(f64),
+    Bimodal(f64),
     /// Normal with this deviation; one in ten has a third of the rate.
     Stumbling(f64),
 }
@@ -23,7 +23,7 @@ impl Spread {
         match self {
             Self::Normal(deviation) => (1.0 + deviation * z).max(0.05),
             Self::LogNormal(deviation) => (deviation * z).exp(),
-            Self::TwoHumped(other) => (1.0 + 0.02 * z) * if rng.unit() < 0.5 { 1.0 } else { other },
+            Self::Bimodal(other) => (1.0 + 0.02 * z) * if rng.unit() < 0.5 { 1.0 } else { other },
             Self::Stumbling(deviation) => {
                 (1.0 + deviation * z).max(0.05) * if rng.unit() < 0.1 { 1.0 / 3.0 } else { 1.0 }
             }

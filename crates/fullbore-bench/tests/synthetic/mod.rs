@@ -158,7 +158,7 @@ fn labels(operation: &str, method: &str) -> Labels {
     }
 }
 
-/// The document: about sixty cells of the quick run, one of them two-humped, one drifting, one with a contradicted
+/// The document: about sixty cells of the quick run, one of them bimodal, one drifting, one with a contradicted
 /// sample, one limited by the meter, two skipped.
 pub fn document() -> Document {
     let mut maker = Maker::new(1997, Document::new(run(), environment()));

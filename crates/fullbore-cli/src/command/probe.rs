@@ -16,6 +16,7 @@ use crate::exit::{Exit, without_code};
 /// Files are read, never written. In a directory, a nameless file is created, tried and removed. Pipes, sockets and
 /// character devices are not opened.
 #[derive(Debug, Args)]
+#[command(after_help = "Exit status: 0 done, 2 error.")]
 pub(crate) struct Probe {
     /// File, directory or device
     #[arg(value_name = "PATH")]

@@ -13,6 +13,7 @@ use crate::exit::Exit;
 
 /// Show or remove the profile that `fullbore bench` saved, and the figures learned from runs
 #[derive(Debug, Args)]
+#[command(after_help = "Exit status: 0 done, 1 forget: nothing is saved, 2 error.")]
 pub(crate) struct Profile {
     #[command(subcommand)]
     verb: ProfileAction,
@@ -40,7 +41,7 @@ enum ProfileAction {
 
 impl Profile {
     pub(crate) fn run(self) -> Result<(), Exit> {
-        let place = Saved::path().ok_or_else(|| {
+        let place = Saved::default_path().ok_or_else(|| {
             Exit::failure("no home directory for the profile: set XDG_CONFIG_HOME to an absolute path")
         })?;
         match self.verb {
@@ -92,7 +93,7 @@ fn table(place: &Path, saved: &Saved) -> String {
     let mut text = format!("profile {}\n", place.display());
     for (key, system) in &saved.file_systems {
         // Writing to a string does not fail.
-        let _ = writeln!(text, "\n{}\n  known as {key}", system.directory.display());
+        let _ = writeln!(text, "\n{}\n  identified by {key}", system.directory.display());
         for entry in &system.entries {
             let _ = writeln!(text, "\n  {} (measured {})", entry.job, entry.measured);
             for (index, measured) in entry.ranked.iter().enumerate() {

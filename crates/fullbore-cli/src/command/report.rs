@@ -57,7 +57,7 @@ pub(crate) struct Report {
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
 
-    /// Print no table
+    /// Print neither summary nor table
     #[arg(long, short, conflicts_with = "json")]
     quiet: bool,
 

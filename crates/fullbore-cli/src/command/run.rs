@@ -47,7 +47,7 @@ impl TransferArgs {
             && (file.check_unchanged(&before).is_err() || run.progress.bytes_done() > 0)
         {
             let path = Shown(file.path());
-            Exit::eprint(&format!("fullbore: {path}: the run failed: it may be part old and part new\n"));
+            Exit::eprint(&format!("fullbore: {path}: the run failed: the file may be part old, part new\n"));
         }
         let stats = stats?;
         if let Some(plan) = plan.get() {

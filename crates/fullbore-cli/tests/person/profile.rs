@@ -97,7 +97,7 @@ fn auto_uses_the_profile() {
     save(&dir);
     dir.file("in", bytes(3_000_000, 2));
     let ended = dir.run("transform none in out --explain").succeeds();
-    assert!(ended.stderr.contains("measured best here on 2026-01-02"), "{ended}");
+    assert!(ended.stderr.contains("fastest measured here on 2026-01-02"), "{ended}");
     assert!(ended.stderr.contains("strategy: method=buffered,request=128"), "{ended}");
     assert!(ended.stderr.contains("not cci-mm: measured"), "{ended}");
 }

@@ -299,7 +299,7 @@ fn an_overwritten_file_has_its_old_length_after_an_error() {
     for command in ["gen 10M out --overwrite", "transform none in out --overwrite"] {
         dir.file("out", "old");
         let ended = dir.shell(&format!("ulimit -f 1000; \"$0\" {command}"));
-        ended.fails(2, &["out", "may be part old and part new"]);
+        ended.fails(2, &["out", "may be part old, part new"]);
         assert_eq!(dir.read("out").len(), 3, "{command}");
     }
 }

@@ -43,7 +43,7 @@ impl Default for DriverConfig {
     }
 }
 
-/// An executor of asynchronous operations. A clone is the same driver.
+/// The mechanism that executes the transfers and blocking calls of asynchronous files. A clone is the same driver.
 ///
 /// After the last clone, file and future of a driver are dropped, operations in flight continue and keep their memory
 /// and descriptors until they complete; then the driver's threads end. Dropping never blocks.

@@ -60,12 +60,18 @@ struct StartedWrite {
     len: usize,
 }
 
+impl From<AsyncFile> for AsyncStream {
+    fn from(file: AsyncFile) -> Self {
+        Self::new(file)
+    }
+}
+
 impl AsyncStream {
-    /// Creates a stream at the start of the file.
+    /// Creates a stream at the start of the file; over a descriptor that was taken over, at its position.
     pub fn new(file: AsyncFile) -> Self {
         Self {
+            position: file.file().start(),
             file,
-            position: 0,
             adrift: false,
             buffer: Vec::new(),
             taken: 0,

@@ -21,7 +21,6 @@ impl BlockMemory {
     pub const BUFFER: Self = Self { mapping: false };
 
     /// For the operations of these crates, which were reviewed for it.
-    #[doc(hidden)]
     pub const REVIEWED: Self = Self { mapping: true };
 
     /// Buffers and mappings.
@@ -34,7 +33,6 @@ impl BlockMemory {
     }
 
     /// True if blocks may be in a mapping.
-    #[doc(hidden)]
     pub const fn may_be_mapping(self) -> bool {
         self.mapping
     }

@@ -10,6 +10,7 @@ mod loan;
 mod owned;
 mod pool;
 
+#[doc(hidden)]
 pub use block_memory::BlockMemory;
 #[doc(hidden)]
 pub use huge_pages::HUGE_PAGE;

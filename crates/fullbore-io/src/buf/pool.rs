@@ -116,14 +116,14 @@ impl Buf {
         self.len = self.len.min(len);
     }
 
-    /// The data.
+    /// Returns the data.
     pub fn data(&self) -> &[u8] {
         // SAFETY: this buffer owns the slot, the kernel has mapped and zeroed it, and `start + len` is within its
         // capacity.
         unsafe { std::slice::from_raw_parts(self.pointer(), self.len) }
     }
 
-    /// The data, mutable.
+    /// Returns the data, mutable.
     pub fn data_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `data`, and `self` is borrowed mutably.
         unsafe { std::slice::from_raw_parts_mut(self.pointer(), self.len) }
@@ -295,12 +295,12 @@ impl Request {
         self.buf.len() <= self.from
     }
 
-    /// The bytes to write.
+    /// Returns the bytes to write.
     pub fn data(&self) -> &[u8] {
         &self.buf.data()[self.from.min(self.buf.len())..][..self.len()]
     }
 
-    /// The memory to read into.
+    /// Returns the memory to read into.
     pub fn data_mut(&mut self) -> &mut [u8] {
         let (from, len) = (self.from.min(self.buf.len()), self.len());
         &mut self.buf.data_mut()[from..][..len]

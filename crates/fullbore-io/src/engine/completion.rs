@@ -97,7 +97,7 @@ impl IoQueue {
             request.buf.len()
         } else {
             let end = pending.offset + pending.len as u64;
-            (self.limit.map_or(end, |limit| end.min(limit)) - start) as usize
+            self.limit.map_or(end, |limit| end.min(limit)).saturating_sub(start) as usize
         };
         // With direct I/O, only the end of the file stops a read in the middle of a block.
         let ended = !writes

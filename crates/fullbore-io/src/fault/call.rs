@@ -69,10 +69,10 @@ pub enum Fault {
 
 /// A file under a plan.
 pub trait Subject: AsHandle + fmt::Debug {
-    /// A further open file on the same inode, for reading and, if `write`, for writing.
+    /// Opens the inode again, for reading and, if `write`, for writing.
     fn reopen_fd(&self, write: bool) -> io::Result<Handle>;
 
-    /// The kind of file it is.
+    /// Returns the kind of file it is.
     fn kind(&self) -> FileKind;
 }
 

@@ -88,7 +88,7 @@ impl OpenOptions {
 }
 
 impl File {
-    /// The support of each option that was given at opening.
+    /// Returns the support of each option that was given at opening.
     pub fn option_report(&self) -> &[OptionSupport] {
         // A file opened in one call has no options to report, except perhaps append.
         self.inner.report.get_or_init(|| {

@@ -140,7 +140,7 @@ impl File {
         (self.under(cache_mode), support)
     }
 
-    /// The cache policy of this handle and its support, including a later rejection of direct transfers by
+    /// Returns the cache policy of this handle and its support, including a later rejection of direct transfers by
     /// the system.
     pub fn cache_policy(&self) -> (CachePolicy, Support) {
         match &self.inner.cache_mode {

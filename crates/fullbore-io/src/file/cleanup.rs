@@ -129,17 +129,17 @@ impl Temporary {
         Self { id, directory, name, path, tree, kept: false }
     }
 
-    /// The path, for messages.
+    /// Returns the path, for messages.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The directory that contains it.
+    /// Returns the directory that contains it.
     pub fn directory(&self) -> &HeldDir {
         &self.directory
     }
 
-    /// The name in the directory.
+    /// Returns the name in the directory.
     pub fn name(&self) -> &OsStr {
         &self.name
     }
@@ -199,7 +199,7 @@ pub(crate) fn nameless(
     }
 }
 
-/// A hidden, unpredictable name derived from `stem`.
+/// Returns a hidden, unpredictable name derived from `stem`.
 pub fn hidden_name(stem: &OsStr) -> OsString {
     use crate::sys::{OsStrExt, OsStringExt};
     // The keys of `RandomState` are random and differ each time.

@@ -41,9 +41,10 @@ fn power_of_two(offset: u64) -> usize {
 }
 
 impl File {
-    /// The alignment of direct transfers in bytes. If the file system serves them through the page cache, or reports no alignment,
-    /// the result is its block size, which is always valid: whether a file supports direct transfers can change at any time (btrfs
-    /// moves small files into its tree and out of it). [`crate::engine::probe`] reports them.
+    /// Returns the alignment of direct transfers in bytes. If the file system serves them through the page cache, or
+    /// reports no alignment, the result is its block size, which is always valid: whether a file supports direct
+    /// transfers can change at any time (btrfs moves small files into its tree and out of it). [`crate::engine::probe`]
+    /// reports them.
     pub fn direct_alignment(&self) -> usize {
         self.alignment_of(true)
     }

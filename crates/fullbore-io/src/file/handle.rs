@@ -113,12 +113,12 @@ impl File {
         Ok(file)
     }
 
-    /// The process's standard input.
+    /// Opens the process's standard input.
     pub fn stdin() -> Result<Self> {
         Self::standard(sys::stdin(), "standard input")
     }
 
-    /// The process's standard output.
+    /// Opens the process's standard output.
     pub fn stdout() -> Result<Self> {
         Self::standard(sys::stdout(), "standard output")
     }
@@ -128,12 +128,12 @@ impl File {
         Self::from_fd(fd, name)
     }
 
-    /// The offset at which a stream over the file starts: 0, unless an adopted descriptor had a position.
+    /// Returns the offset at which a stream over the file starts: 0, unless an adopted descriptor had a position.
     pub fn start(&self) -> u64 {
         self.inner.start.unwrap_or(0)
     }
 
-    /// The current length in bytes.
+    /// Returns the current length in bytes.
     #[allow(
         clippy::len_without_is_empty,
         reason = "a file of /proc has length 0; only reading shows if it is empty"
@@ -190,8 +190,8 @@ impl File {
         sys::position(&self.inner.fd).is_ok()
     }
 
-    /// A further descriptor of the same open file (`dup`): position, flags and locks are shared; the actions on close wait for
-    /// both.
+    /// Creates a further descriptor of the same open file (`dup`): position, flags and locks are shared; the actions on
+    /// close wait for both.
     pub fn try_clone(&self) -> Result<Self> {
         let fd = sys::try_clone(&self.inner.fd)
             .map_err(|error| Error::io("duplicate", &self.inner.path, error.into()))?;
@@ -210,7 +210,7 @@ impl File {
         }
     }
 
-    /// A separate open file on the same inode with its own read-ahead, for reading and, if `write` is true, for writing; the
+    /// Opens the inode again, with its own read-ahead, for reading and, if `write` is true, for writing; returns the
     /// same open file if the system cannot reopen it.
     pub fn reopen(&self, write: bool) -> Self {
         match self.reopen_fd(write) {
@@ -219,8 +219,9 @@ impl File {
         }
     }
 
-    /// A handle for one worker of a run, and `true` if it is [reopened](Self::reopen). It is reopened to have its own
-    /// read-ahead, unless the file is cached or written, and always where calls through one handle wait for each other.
+    /// Returns a handle for one worker of a run, and `true` if it is [reopened](Self::reopen). It is reopened to have
+    /// its own read-ahead, unless the file is cached or written, and always where calls through one handle wait for
+    /// each other.
     #[doc(hidden)]
     pub fn for_worker(&self, write: bool) -> (Self, bool) {
         let plain = matches!(self.inner.cache_mode, CacheMode::Plain) && self.inner.unit == 1;
@@ -231,7 +232,7 @@ impl File {
         }
     }
 
-    /// The handle for runs over a cached file.
+    /// Returns the handle for runs over a cached file.
     #[must_use]
     #[doc(hidden)]
     pub fn sharing(&self, shared: bool) -> Self {
@@ -262,7 +263,7 @@ impl File {
             .map_err(|error| Error::io("create", name, error.into()))
     }
 
-    /// A new open file on the same inode, through `/proc`, because the path may refer to another file by now, or to none.
+    /// Opens the inode again, through `/proc`, because the path may refer to another file by now, or to none.
     pub fn reopen_fd(&self, write: bool) -> io::Result<Handle> {
         self.reopen_fd_with(if write { OpenFlags::READ_WRITE } else { OpenFlags::READ })
     }

@@ -60,8 +60,8 @@ pub(crate) fn directory_of(path: &Path) -> &Path {
     }
 }
 
-/// The number of further descriptors that a walk may hold beside those of [`HeldDir`]s, and the number of threads that
-/// still have enough descriptors.
+/// Returns the number of further descriptors that a walk may hold beside those of [`HeldDir`]s, and the number of
+/// threads that still have enough descriptors.
 pub fn spare() -> usize {
     *MOST / 4
 }
@@ -136,8 +136,8 @@ impl HeldDir {
         Self(held)
     }
 
-    /// The descriptor, open as long as a caller holds it. If it was released and the name refers to another directory by now, fails
-    /// with `ESTALE`.
+    /// Returns the descriptor, open as long as a caller holds it. If it was released and the name refers to another
+    /// directory by now, fails with `ESTALE`.
     pub fn fd(&self) -> io::Result<Arc<Handle>> {
         if let Some(fd) = &self.0.state.lock().fd {
             return Ok(fd.clone());
@@ -189,7 +189,7 @@ impl HeldDir {
         self.0.release();
     }
 
-    /// The path as given, with the names below it, for messages.
+    /// Returns the path as given, with the names below it, for messages.
     pub fn path(&self) -> PathBuf {
         match &self.0.parent {
             None => self.0.path.clone(),
@@ -197,7 +197,7 @@ impl HeldDir {
         }
     }
 
-    /// The device and inode numbers.
+    /// Returns the device and inode numbers.
     pub fn identity(&self) -> (u64, u64) {
         self.0.identity
     }

@@ -138,12 +138,12 @@ impl File {
         Self { inner: Arc::new(Inner { cache_mode, ..self.inner.derived() }), ..self.clone() }
     }
 
-    /// The path at opening.
+    /// Returns the path at opening.
     pub fn path(&self) -> &Path {
         &self.inner.path
     }
 
-    /// The kind of file: one system call at first use, unless opening has already determined it.
+    /// Returns the kind of file: one system call at first use, unless opening has already determined it.
     pub fn kind(&self) -> FileKind {
         *self
             .inner

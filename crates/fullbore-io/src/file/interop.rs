@@ -32,6 +32,15 @@ impl TryFrom<&File> for Handle {
     }
 }
 
+/// The descriptor, duplicated: clones of the handle stay usable.
+impl TryFrom<File> for Handle {
+    type Error = Error;
+
+    fn try_from(file: File) -> Result<Self> {
+        Self::try_from(&file)
+    }
+}
+
 /// std's file on a duplicate of the descriptor. Both have one position. The calls of this crate do not use it, except on files that
 /// were taken over: streams and runs begin there.
 impl TryFrom<&File> for fs::File {

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::sys::{self, Code, FileKind, FileSystemKind, SeekFrom, Status};
 
 impl File {
-    /// The current identity, length and modification time.
+    /// Returns the current identity, length and modification time.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -61,8 +61,8 @@ impl File {
         }
     }
 
-    /// The length of a file that can be read at any offset. `None` for inputs that are read sequentially: pipes,
-    /// character devices, an adopted file that was partly read, a regular file of length 0 (it may be a file of
+    /// Returns the length of a file that can be read at any offset. `None` for inputs that are read sequentially:
+    /// pipes, character devices, an adopted file that was partly read, a regular file of length 0 (it may be a file of
     /// `/proc`, whose length is unknown before its end), and a file of `/sys`, whose reported length is always a page.
     /// A [stamped](Self::stamped) handle has the length already.
     ///
@@ -102,12 +102,12 @@ impl File {
         Self { before: None, ..self.clone() }.stamped()
     }
 
-    /// The state at the start of the runs over this handle: the recorded state, or the present one.
+    /// Returns the state at the start of the runs over this handle: the recorded state, or the present one.
     pub fn starting_stamp(&self) -> Result<FileStamp> {
         self.before.map_or_else(|| self.stamp(), |before| Ok(before.stamp))
     }
 
-    /// The state at the start, if it is known.
+    /// Returns the state at the start, if it is known.
     pub fn known_stamp(&self) -> Option<&FileStamp> {
         self.before.as_ref().map(|before| &before.stamp)
     }
@@ -118,7 +118,7 @@ impl File {
         self.kind() == FileKind::Regular && sparse()
     }
 
-    /// The stamp and the [length](Self::seekable_len) of the file, from at most one call.
+    /// Returns the stamp and the [length](Self::seekable_len) of the file, from at most one call.
     pub fn measure(&self) -> Result<(FileStamp, Option<u64>)> {
         let stamp = self.starting_stamp()?;
         let len = match self.kind() {
@@ -146,7 +146,8 @@ impl File {
     }
 }
 
-/// The kind and stamp of a path, with symbolic links followed and without opening it; `None` if it does not exist.
+/// Returns the kind and stamp of a path, with symbolic links followed and without opening it; `None` if it does not
+/// exist.
 pub fn stat(path: &Path) -> Result<Option<(FileKind, FileStamp)>> {
     match sys::stat(path) {
         Ok(stat) => Ok(Some((stat.kind(), FileStamp::of(&stat)))),

@@ -90,7 +90,7 @@ impl Mmap {
         })
     }
 
-    /// The length in bytes.
+    /// Returns the length in bytes.
     pub fn len(&self) -> usize {
         // Fits: the range is mapped into the address space.
         (self.range.end - self.range.start) as usize
@@ -120,7 +120,7 @@ impl Mmap {
     ///
     /// # Safety
     /// No other thread and no other process changes the bytes during the call; or `look` is sound for bytes that change while it
-    /// reads them (see [`BlockMemory::mapping`](crate::buf::BlockMemory::mapping)).
+    /// reads them: it creates no `str` from them, and no bounds follow from a byte that is loaded again.
     ///
     /// # Errors
     /// [`ErrorKind::Changed`] if the file was truncated or could not be read meanwhile; the result of `look` is dropped
@@ -256,7 +256,7 @@ impl MmapMut {
         self.mmap.check("sync")
     }
 
-    /// The length in bytes.
+    /// Returns the length in bytes.
     pub fn len(&self) -> usize {
         self.mmap.len()
     }

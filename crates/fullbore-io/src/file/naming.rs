@@ -274,7 +274,7 @@ pub(super) fn sync_directory(
     Ok(())
 }
 
-/// The process's umask (`umask(2)`).
+/// Returns the process's umask (`umask(2)`).
 pub fn umask() -> u32 {
     static MASK: LazyLock<u32> = LazyLock::new(|| {
         let mask = crate::probe::process_status("Umask");
@@ -283,7 +283,7 @@ pub fn umask() -> u32 {
     *MASK
 }
 
-/// The mode that a file created in the directory with `mode` gets: from the default access control list or,
+/// Returns the mode that a file created in the directory with `mode` gets: from the default access control list or,
 /// without one, from the umask.
 pub fn usual_mode(directory: &Handle, mode: u32) -> u32 {
     let mut list = [0; 4096];

@@ -100,8 +100,11 @@ impl OpenOptions {
         if new {
             self.empty(path, fd)?;
         }
-        let gone =
-            |error: Error| error.advise("it is empty now: the space was available, but was taken meanwhile");
+        let gone = |error: Error| {
+            error.advise(
+                "the file was truncated and is now empty: another process took the space that was free before",
+            )
+        };
         if !new && !self.strict && has_room(fd, self.room) {
             // Truncation frees all the space that is needed.
             self.empty(path, fd)?;

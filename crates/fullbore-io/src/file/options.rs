@@ -145,7 +145,7 @@ impl Default for OpenOptions {
 }
 
 impl OpenOptions {
-    /// An existing file, for reading, without a lock.
+    /// Creates options for opening an existing file, for reading, without a lock.
     pub fn new() -> Self {
         Self {
             mode: Mode::Open,

@@ -42,6 +42,7 @@ pub enum Placement {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
+#[must_use = "an output that is not committed leaves nothing under its name"]
 pub struct Output {
     file: File,
     state: OutputState,
@@ -55,6 +56,28 @@ fn reject_stream(place: &TargetName) -> Result<()> {
     let what = "a name with a colon is that of a stream of another file";
     Err(Error::new(ErrorKind::Invalid, "write", place.path(), what)
         .advise("name a file, and copy streams with their files"))
+}
+
+/// Writes to an open file: to a regular file or block device in place, from its beginning; to anything else, and to files that append,
+/// in order.
+impl From<File> for Output {
+    fn from(file: File) -> Self {
+        let in_place = matches!(file.kind(), FileKind::Regular | FileKind::BlockDevice) && !file.appends();
+        let state = match in_place {
+            true => OutputState::Existing(cleanup::unfinished(file.path())),
+            false => OutputState::Stream,
+        };
+        Self { file, state }
+    }
+}
+
+/// As for a [`File`] that took over the open file.
+impl TryFrom<std::fs::File> for Output {
+    type Error = Error;
+
+    fn try_from(file: std::fs::File) -> Result<Self> {
+        File::try_from(file).map(Self::from)
+    }
 }
 
 impl Output {
@@ -193,7 +216,6 @@ impl Output {
     /// assert_eq!(std::fs::metadata(&path)?.permissions().mode() & 0o777, 0o640);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    #[must_use]
     pub fn inherit_metadata(mut self, inherit: bool) -> Self {
         if inherit {
             return self;
@@ -235,19 +257,19 @@ impl Output {
         }
     }
 
-    /// The mode of a new file in the directory of this output that is created with `mode`: by the directory's default access
-    /// control list, or by the umask.
+    /// Returns the mode of a new file in the directory of this output that is created with `mode`: by the directory's
+    /// default access control list, or by the umask.
     #[doc(hidden)]
     pub fn usual_mode(&self, mode: u32) -> Result<u32> {
         self.state.place().map_or_else(|| Ok(mode & !umask()), |(place, _)| place.usual_mode(mode))
     }
 
-    /// The process's standard output.
+    /// Opens the process's standard output.
     pub fn stdout() -> Result<Self> {
         Ok(Self { file: File::stdout()?, state: OutputState::Stream })
     }
 
-    /// An output that modifies the input file, regular or a block device, in place.
+    /// Creates an output that modifies the input file, regular or a block device, in place.
     pub fn in_place(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let place = TargetName::of(path)?;
@@ -303,7 +325,7 @@ impl Output {
         Ok(true)
     }
 
-    /// The file to write to. Bytes that a stream over it holds must be flushed before the output is committed.
+    /// Returns the file to write to. Bytes that a stream over it holds must be flushed before the output is committed.
     pub fn file(&self) -> &File {
         // Streams count their unwritten bytes there.
         self.file.inner.health.state();
@@ -336,7 +358,6 @@ impl Output {
     /// # Ok::<(), fullbore_io::Error>(())
     /// ```
     #[cfg(feature = "fault")]
-    #[must_use]
     pub fn with_faults(self, plan: &crate::fault::plan::Plan) -> Self {
         Self { file: self.file.with_faults(plan), ..self }
     }

@@ -97,7 +97,8 @@ impl File {
         Ok((buffers.len(), 0))
     }
 
-    /// The fault plan of the file, for callers that make system calls themselves and so must consult [`Plan::before`].
+    /// Returns the fault plan of the file, for callers that make system calls themselves and so must consult
+    /// [`Plan::before`].
     #[cfg(feature = "fault")]
     pub fn plan(&self) -> Option<&Plan> {
         self.inner.health.plan.as_ref()

@@ -203,8 +203,8 @@ pub(super) fn give(file: &File, (uid, gid): (u32, u32)) -> bool {
     false
 }
 
-/// The mode of a file that replaces another: it keeps set-user-ID and set-group-ID only if owner and group are the same, because
-/// otherwise the file would run as an unintended user.
+/// Returns the mode of a file that replaces another: it keeps set-user-ID and set-group-ID only if owner and group are
+/// the same, because otherwise the file would run as an unintended user.
 pub fn permitted_mode(mode: u32, same_owner: bool) -> u32 {
     if same_owner { mode } else { mode & !0o6000 }
 }

@@ -56,7 +56,7 @@ impl File {
                     ErrorKind::Unsupported,
                     "set the valid length of",
                     path,
-                    "the system keeps account of every block that is written",
+                    "this system tracks the written blocks itself",
                 ),
                 Code::NOT_PERMITTED => Error::new(
                     ErrorKind::PermissionDenied,
@@ -166,8 +166,8 @@ impl File {
         }
     }
 
-    /// The offset of the next data at or after `offset`, in bytes; `None` if only a hole or the end follows. File
-    /// systems without holes report everything as data, and others may report zeros as data.
+    /// Returns the offset of the next data at or after `offset`, in bytes; `None` if only a hole or the end follows.
+    /// File systems without holes report everything as data, and others may report zeros as data.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -185,7 +185,8 @@ impl File {
         self.seek("find data in", SeekFrom::Data(offset), offset)
     }
 
-    /// The offset of the next hole at or after `offset`, in bytes; the end counts as one. `None` if `offset` is at or past the end.
+    /// Returns the offset of the next hole at or after `offset`, in bytes; the end counts as one. `None` if `offset` is
+    /// at or past the end.
     pub fn seek_hole(&self, offset: u64) -> Result<Option<u64>> {
         self.seek("find a hole in", SeekFrom::Hole(offset), offset)
     }

@@ -79,7 +79,7 @@ impl File {
         .map_err(|error| Error::io("write", self.path(), error))
     }
 
-    /// The error that poisoned this file: the error of a failed sync, or of a write by a dropped stream.
+    /// Returns the error that poisoned this file: the error of a failed sync, or of a write by a dropped stream.
     pub fn poisoned(&self) -> Option<&io::Error> {
         self.inner.health.failed().map(|failure| &failure.error)
     }

@@ -219,7 +219,7 @@ impl CommitReport {
         self.steps.contains(&Step::SyncedDirectory)
     }
 
-    /// The steps, in the order in which they were made.
+    /// Returns the steps, in the order in which they were made.
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
@@ -252,7 +252,7 @@ pub struct CopyReport {
 }
 
 impl CopyReport {
-    /// The sum of all bytes copied.
+    /// Returns the sum of all bytes copied.
     pub fn bytes(&self) -> u64 {
         self.cloned + self.in_kernel + self.spliced + self.through_memory
     }

@@ -74,7 +74,7 @@ impl FileStream {
         }
     }
 
-    /// The file.
+    /// Returns the file.
     pub fn file(&self) -> &File {
         &self.ends.file
     }
@@ -140,6 +140,16 @@ impl FileStream {
         drop(self);
         let closed = file.close();
         written.and(closed)
+    }
+
+    /// Writes the pending bytes and returns the file.
+    ///
+    /// # Errors
+    /// If the system refuses. The pending bytes are then lost.
+    pub fn into_file(mut self) -> Result<File> {
+        let written = self.write_pending();
+        self.pending.forget();
+        written.map(|()| self.ends.file.clone())
     }
 
     /// The position. Appending moves it to the end of the file.
@@ -287,6 +297,12 @@ impl FileStream {
             self.pending.written(count);
         }
         Ok(())
+    }
+}
+
+impl From<File> for FileStream {
+    fn from(file: File) -> Self {
+        Self::new(file)
     }
 }
 

@@ -68,7 +68,8 @@ impl Code {
         self.0
     }
 
-    /// The use by others that the error reports. On Unix, only the mapping of a running program makes a call fail.
+    /// Returns the use by others that the error reports. On Unix, only the mapping of a running program makes a call
+    /// fail.
     pub fn in_use(self) -> Option<InUse> {
         match self {
             Self::HELD => Some(InUse::Held),

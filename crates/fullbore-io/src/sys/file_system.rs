@@ -48,30 +48,30 @@ const KNOWN: [(&str, u64); 35] = [
 ];
 
 impl FileSystemKind {
-    /// The type with this number on Linux.
+    /// Returns the type with this number on Linux.
     pub fn numbered(number: u64) -> Self {
         let known = KNOWN.iter().find(|(_, known)| *known == number);
         Self { number, name: known.map_or("", |known| known.0) }
     }
 
-    /// The type with this name in Linux's mount table; its number is 0 if it is unknown here.
+    /// Returns the type with this name in Linux's mount table; its number is 0 if it is unknown here.
     pub fn named(name: &str) -> Self {
         let known = KNOWN.iter().find(|(known, _)| *known == name);
         known.map_or(Self { number: 0, name: "" }, |&(name, number)| Self { number, name })
     }
 
-    /// The same type, with the number that this system has for it.
+    /// Returns the same type, with the number that this system has for it.
     #[must_use]
     pub fn with_number(self, number: u64) -> Self {
         Self { number, ..self }
     }
 
-    /// The number of this type on this system.
+    /// Returns the number of this type on this system.
     pub fn number(self) -> u64 {
         self.number
     }
 
-    /// The name of this type on Linux; empty if it is unknown here.
+    /// Returns the name of this type on Linux; empty if it is unknown here.
     pub fn name(self) -> &'static str {
         self.name
     }

@@ -40,8 +40,8 @@ pub fn read_exact_at(file: impl AsHandle, bytes: &mut [u8], offset: u64) -> io::
     Ok(())
 }
 
-/// The bytes that `read` returns, with memory of the first length, or up to the second where that is too little: lists and
-/// values of extended attributes.
+/// Returns the bytes that `read` returns, with memory of the first length, or up to the second where that is too
+/// little: lists and values of extended attributes.
 pub fn read_grown(
     (len, most): (usize, usize),
     read: impl Fn(&mut [u8]) -> super::code::Result<usize>,
@@ -60,7 +60,8 @@ pub fn read_grown(
     }
 }
 
-/// The names in a list of extended attributes, without one that macOS itself gives each file, and that programs cannot set.
+/// Returns the names in a list of extended attributes, without one that macOS itself gives each file, and that programs
+/// cannot set.
 pub fn attribute_names(list: &[u8]) -> impl Iterator<Item = &[u8]> {
     let is_copied = |name: &[u8]| !(cfg!(target_os = "macos") && name == b"com.apple.provenance");
     list.split(|&byte| byte == 0).filter(move |name| !name.is_empty() && is_copied(name))

@@ -42,7 +42,7 @@ const KINDS: [(FileKind, u32); 7] = [
 ];
 
 impl FileKind {
-    /// The kind in the bits of a mode.
+    /// Returns the kind in the bits of a mode.
     #[doc(hidden)]
     pub fn of_mode(mode: u32) -> Self {
         KINDS.iter().find(|(_, bits)| mode & 0o170_000 == *bits).map_or(Self::Other, |(kind, _)| *kind)
@@ -98,7 +98,7 @@ impl Status {
         FileKind::of_mode(self.mode)
     }
 
-    /// The permission bits, those of set-user-ID, set-group-ID and sticky included.
+    /// Returns the permission bits, those of set-user-ID, set-group-ID and sticky included.
     pub fn permissions(&self) -> u32 {
         self.mode & 0o7777
     }

@@ -39,6 +39,21 @@ fn long_slices_are_written_and_read_in_few_calls() {
     }
 }
 
+#[test]
+fn a_stream_over_a_descriptor_begins_at_its_position() {
+    use std::io::Seek as _;
+
+    for driver in drivers(1) {
+        let (_dir, path) = temporary_file(b"0123456");
+        let mut descriptor = std::fs::File::open(&path).unwrap();
+        descriptor.seek(SeekFrom::Start(3)).unwrap();
+        let mut stream = stream(File::try_from(descriptor).unwrap(), &driver);
+        let mut rest = Vec::new();
+        block_on(stream.read_to_end(&mut rest)).unwrap();
+        assert_eq!(rest, b"3456");
+    }
+}
+
 /// Several writes fail; the first in the file counts.
 #[test]
 fn the_position_after_a_failure_is_that_of_the_last_byte_before_it() {

@@ -325,7 +325,7 @@ fn a_mapped_file_is_not_truncated_and_the_error_says_so() {
 fn assert_held(path: &Path, committed: Result<impl std::fmt::Debug>) {
     let error = committed.unwrap_err();
     assert_eq!((error.kind(), error.operation(), error.path()), (ErrorKind::Locked, "replace", path));
-    assert!(error.to_string().contains("another program holds it open"), "{error}");
+    assert!(error.to_string().contains("open without sharing"), "{error}");
     assert_eq!(fs::read(path).unwrap(), b"old", "the old file");
     let left = fs::read_dir(path.parent().unwrap()).unwrap().count();
     assert_eq!(left, 1, "no temporary file is left");
@@ -368,7 +368,7 @@ fn a_file_that_another_handle_does_not_share_is_explained() {
     let hold = |share| fs::OpenOptions::new().read(true).share_mode(share).open(&path).unwrap();
     let held = |error: Error| {
         assert_eq!((error.kind(), error.path()), (ErrorKind::Locked, path.as_path()), "{error}");
-        assert!(error.to_string().contains("another program holds it open"), "{error}");
+        assert!(error.to_string().contains("open without sharing"), "{error}");
     };
     // FILE_SHARE_READ, as programs open documents: others may read, not replace.
     let output = Output::replace(&path).unwrap();

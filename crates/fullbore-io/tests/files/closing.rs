@@ -159,7 +159,7 @@ fn a_name_that_cannot_be_removed_fails_close_but_not_drop() {
             clone.close().unwrap();
             again.close().unwrap();
             let error = file.close().unwrap_err().to_string();
-            let advice = if cfg!(windows) { "another program holds it open" } else { "remains" };
+            let advice = if cfg!(windows) { "open without sharing" } else { "remains" };
             assert!(error.contains("file: cannot remove: ") && error.contains(advice), "{error}");
             drop(dropped);
         }

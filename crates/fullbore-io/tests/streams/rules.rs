@@ -243,3 +243,12 @@ fn calls_are_counted() {
     });
     assert_eq!((reads.0, writes.0), (Some(0), Some(7)));
 }
+
+#[test]
+fn the_file_is_returned_with_its_bytes_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut stream = FileStream::from(file_of(directory.path(), b""));
+    stream.write_all(b"pending").unwrap();
+    let file = stream.into_file().unwrap();
+    assert_eq!((file.len().unwrap(), std::fs::read(file.path()).unwrap()), (7, b"pending".to_vec()));
+}

@@ -13,6 +13,7 @@ pub(crate) mod maps;
 mod registry;
 mod traits;
 
+#[doc(hidden)]
 pub use fullbore_io::buf::BlockMemory;
 
 pub use count::{Count, CountState, Counts, Encoding};

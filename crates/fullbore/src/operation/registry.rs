@@ -43,7 +43,11 @@ const OPERATIONS: &[Operation] = &[
         summary: "swap the two bytes of each pair; an odd last byte is unchanged",
         build: |_, kernel| built("swab", kernel, maps::swapped),
     },
-    Operation { usage: "none", summary: "copy every byte unchanged, through memory", build: maps::none },
+    Operation {
+        usage: "none",
+        summary: "copy the bytes unchanged; through memory, unless the strategy names splice or copy_file_range",
+        build: maps::none,
+    },
 ];
 
 /// A shipped operation.

@@ -73,7 +73,9 @@ pub trait Transform: fmt::Display + Send + Sync {
     /// Like [`apply`](Self::apply), but the result replaces the run.
     fn apply_in_place(&self, offset: u64, data: &mut [u8]);
 
-    /// Returns the memory in which the operation may receive blocks: by default buffers.
+    /// Returns the memory in which the operation may receive blocks: by default buffers. Hidden, because a safe function that
+    /// returned the answer of a reviewed operation for another one would be unsound.
+    #[doc(hidden)]
     fn memory(&self) -> BlockMemory {
         BlockMemory::BUFFER
     }
@@ -115,7 +117,9 @@ pub trait Generate: fmt::Display + Send + Sync {
         self.fill(offset, target);
     }
 
-    /// Returns the memory in which the operation may fill blocks: by default buffers.
+    /// Returns the memory in which the operation may fill blocks: by default buffers. Hidden, because a safe function that
+    /// returned the answer of a reviewed operation for another one would be unsound.
+    #[doc(hidden)]
     fn memory(&self) -> BlockMemory {
         BlockMemory::BUFFER
     }
@@ -142,7 +146,9 @@ pub trait Fold: Send + Sync {
         Split::Any
     }
 
-    /// Returns the memory in which the operation may receive blocks: by default buffers.
+    /// Returns the memory in which the operation may receive blocks: by default buffers. Hidden, because a safe function that
+    /// returned the answer of a reviewed operation for another one would be unsound.
+    #[doc(hidden)]
     fn memory(&self) -> BlockMemory {
         BlockMemory::BUFFER
     }
@@ -196,7 +202,9 @@ pub trait Search: Send + Sync {
     /// Result of a part.
     type Found: Send;
 
-    /// Returns the memory in which the operation may receive blocks: by default buffers.
+    /// Returns the memory in which the operation may receive blocks: by default buffers. Hidden, because a safe function that
+    /// returned the answer of a reviewed operation for another one would be unsound.
+    #[doc(hidden)]
     fn memory(&self) -> BlockMemory {
         BlockMemory::BUFFER
     }

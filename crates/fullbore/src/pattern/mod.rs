@@ -32,8 +32,9 @@ pub use copy::{
     Backup, BackupControl, Confirm, CopyError, CopyEvent, CopyKind, CopyOptions, CopyStats, Existing, Follow,
     Overwrite, Preserve, Reflink, Sparse,
 };
+pub(crate) use copy::{CopySettings, copy};
 #[doc(hidden)]
-pub use copy::{backup_name, copy, copy_file, copy_was_begun};
+pub use copy::{backup_name, copy_file, copy_was_begun};
 pub use executor::{Executor, OrderedSender, Worker};
 #[doc(hidden)]
 pub use fold::{fold, fold_bytes};

@@ -35,7 +35,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// The first `len` bytes, from front to back.
+    /// Covers the first `len` bytes, from front to back.
     pub fn whole(len: u64) -> Self {
         Self { range: 0..len, order: Order::Sequential }
     }
@@ -50,7 +50,8 @@ impl Order {
         }
     }
 
-    /// The block of request number `index` in a file of `blocks` blocks: a different one for each index below `blocks`.
+    /// Returns the block of request number `index` in a file of `blocks` blocks: a different one for each index below
+    /// `blocks`.
     pub fn block(self, index: u64, blocks: u64) -> u64 {
         match self {
             Self::Sequential => index,

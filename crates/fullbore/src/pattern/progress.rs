@@ -40,7 +40,7 @@ impl Progress {
         self.timed.store(true, Ordering::Relaxed);
     }
 
-    /// The latencies of the timed requests; ends the timing.
+    /// Returns the latencies of the timed requests, and ends the timing.
     #[doc(hidden)]
     pub fn take_latencies(&self) -> Latencies {
         self.timed.store(false, Ordering::Relaxed);

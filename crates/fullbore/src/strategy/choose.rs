@@ -78,7 +78,11 @@ fn from_profile(plan_input: &PlanInput, entry: &Entry, by_facts: &Decision) -> O
         return None;
     }
     let (best, others) = entry.ranked.split_first()?;
-    let strategy = |text: &str| Some(text.parse::<StrategySpec>().ok()?.apply(Strategy::plain()));
+    // The memory is this run's.
+    let strategy = |text: &str| {
+        let spec = text.parse::<StrategySpec>().ok()?;
+        Some(Strategy { budget: plan_input.budget, ..spec.apply(Strategy::plain()) })
+    };
     let suggested = measurement(entry, &by_facts.strategy, plan_input.target);
     let measured = |best: bool, measured: &Measured| Evidence::Measured {
         best,

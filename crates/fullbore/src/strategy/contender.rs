@@ -71,7 +71,7 @@ pub(super) fn name(strategy: &Strategy) -> String {
         name.push_str(" direct");
     }
     match strategy.window.filter(|_| strategy.read.capabilities.mapped) {
-        Some(window) => name.push_str(&format!(" {} windows", size::binary(window as u64))),
+        Some(window) => name.push_str(&format!(" window {}", size::binary(window as u64))),
         None => name.push_str(&format!(" {}", size::binary(strategy.request as u64))),
     }
     if strategy.depth > 1 {

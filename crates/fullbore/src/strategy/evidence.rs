@@ -114,9 +114,9 @@ impl fmt::Display for Evidence {
                 f.write_str("alloc=fallocate: writers of an extending file wait for one another")
             }
             Self::Measured { best, date, job, rate, low, high } => {
-                let best = if *best { "best " } else { "" };
+                let fastest = if *best { "fastest " } else { "" };
                 let [rate, low, high] = [rate, low, high].map(|rate| size::rate(*rate));
-                write!(f, "measured {best}here on {date} for {job}: {rate} (95% interval {low} to {high})")
+                write!(f, "{fastest}measured here on {date} for {job}: {rate} (95% interval {low} to {high})")
             }
             Self::Learned { count, rate } => {
                 let trials = if *count == 1 { "trial" } else { "trials" };

@@ -1,6 +1,7 @@
 //! Figures of contenders in earlier runs, and the document that keeps them beside the profile.
 
 use std::fmt;
+use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -92,12 +93,17 @@ pub(super) fn is_old(figure: &Figure) -> bool {
     age(figure) > OLD.as_secs()
 }
 
+/// Opens a regular file: a pipe would wait for a writer.
+pub(super) fn open_regular(path: &Path) -> io::Result<std::fs::File> {
+    match std::fs::metadata(path)?.is_file() {
+        true => std::fs::File::open(path),
+        false => Err(io::Error::other("not a regular file")),
+    }
+}
+
 /// The figures of a document; none if it cannot be read or is not this user's.
 pub(super) fn read(path: &Path) -> Vec<Figure> {
-    // A pipe would wait for a writer.
-    let regular = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-    let file = if regular { std::fs::File::open(path).ok() } else { None };
-    let Some(file) = file.filter(is_ours) else { return Vec::new() };
+    let Some(file) = open_regular(path).ok().filter(is_ours) else { return Vec::new() };
     let document =
         read_text(file, LARGEST).ok().and_then(|text| serde_json::from_str::<Document>(&text).ok());
     let document = document.filter(|document| document.version == VERSION).unwrap_or_default();

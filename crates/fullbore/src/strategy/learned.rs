@@ -48,13 +48,13 @@ impl PartialEq for Learned {
 }
 
 impl Learned {
-    /// The path of the document beside a profile.
+    /// Returns the path of the document beside a profile.
     pub fn path(profile: &Path) -> PathBuf {
         profile.with_file_name("learned.json")
     }
 
-    /// The figures at `path`, read when they are needed; [`save`](Self::save) writes there. A document that is missing,
-    /// broken or another user's gives no figures.
+    /// Opens the figures at `path`, which are read when they are needed; [`save`](Self::save) writes there. A document
+    /// that is missing, broken or another user's gives no figures.
     pub fn load(path: &Path) -> Self {
         let path = Some(path.to_owned());
         Self(Arc::new(Mutex::new(Notebook { path, ..Notebook::default() })))
@@ -65,7 +65,7 @@ impl Learned {
         self.0.lock().figures().is_empty()
     }
 
-    /// The figures.
+    /// Returns the figures.
     pub fn figures(&self) -> Vec<Figure> {
         self.0.lock().figures().clone()
     }

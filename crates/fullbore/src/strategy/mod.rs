@@ -41,7 +41,7 @@ pub use plan_input::{ADAPTIVE, PlanInput, Purpose, Target, Units};
 pub(crate) use plan_input::{MIXED, SMALL, reads_alike};
 pub use profile::Profile;
 #[doc(hidden)]
-pub use profile::{Entry, FileSystem, Measured, ProfileError, key};
+pub use profile::{Entry, FileSystem, Measured, key};
 #[doc(hidden)]
 pub use selection::RunStrategy;
 pub use selection::Selection;

@@ -139,6 +139,15 @@ impl<'a> Planner<'a> {
         Self { spec_text, ..self }
     }
 
+    pub(crate) fn spec(&self) -> &StrategySpec {
+        self.spec
+    }
+
+    /// True if the user named a strategy.
+    pub(crate) fn is_named(&self) -> bool {
+        self.spec_text.is_some()
+    }
+
     /// With the measurements of this machine.
     #[must_use]
     pub fn with_profile(self, profile: Option<&'a Profile>) -> Self {
@@ -297,7 +306,8 @@ impl<'a> Planner<'a> {
             let mut kept: Vec<Contender> = Vec::new();
             for contender in contenders {
                 if let Some(strategy) = plan.fitted(&contender.strategy, input, output)
-                    && kept.iter().all(|other| other.strategy != strategy)
+                    // The stripe of a single worker has no effect, and is not in the text.
+                    && kept.iter().all(|other| other.strategy.to_string() != strategy.to_string())
                 {
                     kept.push(Contender { strategy, ..contender.clone() });
                 }
@@ -345,7 +355,7 @@ fn common(one: &[Contender], two: &[Contender]) -> Vec<Contender> {
 }
 
 impl Plan {
-    /// The contenders that the run has tried so far, and the one with which it continued.
+    /// Returns the contenders that the run has tried so far, and the one with which it continued.
     pub fn selections(&self) -> Vec<Selection> {
         self.selections.list()
     }
@@ -455,8 +465,8 @@ impl Plan {
         self.strategy = strategy;
     }
 
-    /// The handle for the runs of this plan over `input`: workers share the open file of a cached input, which needs no
-    /// read-ahead.
+    /// Returns the handle for the runs of this plan over `input`: workers share the open file of a cached input, which
+    /// needs no read-ahead.
     pub fn handle(&self, input: &File) -> File {
         input.sharing(self.plan_input.is_cached())
     }

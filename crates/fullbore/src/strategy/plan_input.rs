@@ -101,7 +101,7 @@ pub struct Units {
 }
 
 impl PlanInput {
-    /// A cached file of `len` bytes, read with one processor: the base of tests and examples.
+    /// Describes a cached file of `len` bytes, read with one processor: the base of tests and examples.
     pub fn reading(len: u64) -> Self {
         Self {
             purpose: Purpose::Read,
@@ -121,7 +121,7 @@ impl PlanInput {
         }
     }
 
-    /// The kind of job, as in profiles; `None` for an input without a length, and without an input.
+    /// Returns the kind of job, as in profiles; `None` for an input without a length, and without an input.
     pub fn job(&self) -> Option<ProfileJob> {
         let state = if self.is_cold() { CacheState::Cold } else { CacheState::Warm };
         self.len?;

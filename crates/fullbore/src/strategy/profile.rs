@@ -1,16 +1,16 @@
 //! The profile: the measurements of `fullbore bench`, by file system, for the commands that run later.
 
-use fullbore_io::quote::{Shown, clipped};
+use fullbore_io::quote::clipped;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::figure::open_regular;
 use super::job::ProfileJob;
 use super::learned::Learned;
-use fullbore_io::error::Error;
+use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{DOCUMENT_LIMIT, Durability, File, Output, Placement, read_text};
 use fullbore_io::sys;
 
@@ -77,25 +77,10 @@ pub struct FileSystem {
 /// The version that is written.
 const VERSION: u32 = 1;
 
-/// A profile that cannot be read or written, and the reason.
-#[derive(Debug)]
-pub struct ProfileError {
-    path: PathBuf,
-    what: String,
-}
-
-impl fmt::Display for ProfileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", Shown(&self.path), self.what)
-    }
-}
-
-impl std::error::Error for ProfileError {}
-
 impl Profile {
-    /// The path of the profile: `$XDG_CONFIG_HOME/fullbore/profile.json`, or under `%APPDATA%` on Windows and `~/.config`
-    /// elsewhere.
-    pub fn path() -> Option<PathBuf> {
+    /// Returns the path of the profile: `$XDG_CONFIG_HOME/fullbore/profile.json`, or under `%APPDATA%` on Windows and
+    /// `~/.config` elsewhere.
+    pub fn default_path() -> Option<PathBuf> {
         let absolute = |path: &PathBuf| path.is_absolute();
         let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(absolute);
         let config = config.or_else(|| sys::config_directory().filter(absolute))?;
@@ -105,23 +90,23 @@ impl Profile {
     /// Reads a profile; a missing one is empty.
     ///
     /// # Errors
-    /// If it cannot be read or parsed, with advice.
-    pub fn load(path: impl AsRef<Path>) -> Result<Self, ProfileError> {
+    /// The system's; [`ErrorKind::Invalid`] if it is not a profile, or one of a newer version.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let fail = |what: String| ProfileError { path: path.to_owned(), what };
-        let text = match std::fs::File::open(path).and_then(|file| read_text(file, DOCUMENT_LIMIT)) {
+        let text = match open_regular(path).and_then(|file| read_text(file, DOCUMENT_LIMIT)) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(fail(format!("cannot read the profile: {error}"))),
+            Err(error) => return Err(Error::io("read the profile", path, error)),
         };
+        let refused = |what: String| Error::new(ErrorKind::Invalid, "use the profile", path, what);
         let profile: Self = serde_json::from_str(&text).map_err(|error| {
             let error = error.to_string();
-            fail(format!("not a profile ({}); delete it", clipped(&error)))
+            refused(format!("not a profile ({})", clipped(&error))).advise("delete it")
         })?;
         let version = profile.version;
         if version > VERSION {
             let newer = "written by a newer version";
-            return Err(fail(format!("{newer} (format {version}); this one reads up to {VERSION}")));
+            return Err(refused(format!("{newer} (format {version}); this one reads up to {VERSION}")));
         }
         Ok(profile)
     }
@@ -129,26 +114,21 @@ impl Profile {
     /// Writes the profile, complete or not at all; creates its directory.
     ///
     /// # Errors
-    /// If the system reports an error.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), ProfileError> {
+    /// The system's.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
-        let fail = |what: String| ProfileError { path: path.to_owned(), what };
         let mut text = serde_json::to_string_pretty(&Self { version: VERSION, ..self.clone() })
-            .map_err(|error| fail(format!("cannot write the profile: {error}")))?;
+            .map_err(|error| Error::io("write the profile", path, error.into()))?;
         text.push('\n');
         if let Some(directory) = path.parent() {
-            std::fs::create_dir_all(directory)
-                .map_err(|error| fail(format!("cannot create its directory: {error}")))?;
+            std::fs::create_dir_all(directory).map_err(|error| Error::io("create", directory, error))?;
         }
-        let write = || {
-            let output = Output::create(path, Placement::Replace, None)?;
-            output.file().write_all_at(text.as_bytes(), 0)?;
-            output.commit(Durability::Full)
-        };
-        write().map(drop).map_err(|error: Error| fail(error.to_string()))
+        let output = Output::create(path, Placement::Replace, None)?;
+        output.file().write_all_at(text.as_bytes(), 0)?;
+        output.commit(Durability::Full).map(drop)
     }
 
-    /// The measurements for `job` on a file system or, if there are none, those for a job that moves the
+    /// Returns the measurements for `job` on a file system or, if there are none, those for a job that moves the
     /// bytes in the same way.
     #[doc(hidden)]
     pub fn entry(&self, key: &str, job: ProfileJob) -> Option<&Entry> {
@@ -158,8 +138,8 @@ impl Profile {
     }
 }
 
-/// The identity of a file system: its type, its own identifier and its device's, so that neither a copy of it nor
-/// another disk in the same place uses its measurements.
+/// Returns the identity of a file system: its type, its own identifier and its device's, so that neither a copy of it
+/// nor another disk in the same place uses its measurements.
 ///
 /// # Errors
 /// If the system does not report them.

@@ -113,7 +113,7 @@ fn direct_or_buffered(pairs: &[DirectPair<'_>], input: &AdviceInput<'_>) -> Opti
         }
         _ => String::new(),
     };
-    let coalesced = "the page cache coalesces them, buffered is";
+    let coalesced = "the page cache coalesces them, so buffered is";
     let text = match pays {
         Some(p) => {
             let smaller = loses.map(|l| format!(" Buffer smaller requests: {coalesced} {}.", describe(l)));

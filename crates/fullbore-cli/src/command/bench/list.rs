@@ -10,7 +10,7 @@ use crate::exit::Exit;
 /// List the built-in experiments
 #[derive(Debug, Args)]
 pub(crate) struct List {
-    /// Print a JSON list: name, title, question, cells
+    /// Print a JSON list of experiment files: name, and experiments with name, title, question and number of cells
     #[arg(long)]
     json: bool,
 }

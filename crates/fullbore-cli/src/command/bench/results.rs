@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use fullbore::Error;
-use fullbore::file::{Durability, Output, Temporary};
+use fullbore::file::{Durability, HeldDir, Output, Temporary};
 use fullbore::stream::FileStream;
 use fullbore_bench::document::{DOCUMENT, Document, rfc3339};
 use fullbore_bench::{csv, report};
@@ -15,6 +15,8 @@ use crate::exit::Exit;
 
 pub(super) struct ResultsFolder {
     path: PathBuf,
+    /// Held open: another user may give its name to a directory of links.
+    held: HeldDir,
     /// Removes the folder if a run fails or is interrupted before its first measurement.
     empty: Option<Temporary>,
 }
@@ -27,7 +29,9 @@ impl ResultsFolder {
             fs::create_dir(path).map_err(|error| Error::io("make the results folder", path, error))
         })
         .map_err(|error| error.advise("name another with --output"))?;
-        Ok(Self { path, empty: Some(folder) })
+        let open = HeldDir::of(&path).and_then(|(directory, name)| directory.child(name, false));
+        let held = open.map_err(|error| Error::io("open the results folder", &path, error))?;
+        Ok(Self { path, held, empty: Some(folder) })
     }
 
     /// Opens the folder of an interrupted run, and loads its measurements.
@@ -38,7 +42,8 @@ impl ResultsFolder {
             fs::File::open(&place).map_err(|error| Error::io("resume", &place, error).advise(advice))?;
         let document = Document::read(file)
             .map_err(|error| Exit::failure(format!("{}: cannot resume: {error}", place.display())))?;
-        Ok((Self { path, empty: None }, document))
+        let held = HeldDir::open(&path).map_err(|error| Error::io("open", &path, error))?;
+        Ok((Self { path, held, empty: None }, document))
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -70,8 +75,7 @@ impl ResultsFolder {
         name: &str,
         fill: impl FnOnce(&mut FileStream) -> Result<(), String>,
     ) -> Result<(), Exit> {
-        let path = self.path.join(name);
-        let output = Output::replace(&path)?;
+        let output = Output::create_entry_at(&self.held, name.as_ref())?;
         let mut stream = FileStream::new(output.file().clone());
         fill(&mut stream)
             .and_then(|()| stream.flush().map_err(|error| error.to_string()))

@@ -46,8 +46,8 @@ pub(crate) struct MeasureArgs {
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     precision: Option<f64>,
 
-    /// Regime of the main figures, for devices with a burst and a sustained throughput [default: sustained, or that of the
-    /// resumed run]
+    /// Regime of the headline figures, for devices with a burst and a sustained throughput [default: sustained, or that
+    /// of the resumed run]
     #[arg(long, value_parser = choices(&REGIMES))]
     regime: Option<Regime>,
 
@@ -315,7 +315,7 @@ fn save(
     (key, measured): (String, fullbore::strategy::FileSystem),
     document: &Document,
 ) -> Result<PathBuf, String> {
-    let path = Profile::path().ok_or("no home directory: set XDG_CONFIG_HOME to an absolute path")?;
+    let path = Profile::default_path().ok_or("no home directory: set XDG_CONFIG_HOME to an absolute path")?;
     let mut profile = Profile::load(&path).map_err(|error| error.to_string())?;
     let tried = |entry: &Entry| {
         document.cells.iter().any(|cell| {

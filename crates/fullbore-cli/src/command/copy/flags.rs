@@ -55,8 +55,8 @@ pub(super) struct Flags {
     #[arg(long, value_name = "LIST", require_equals = true, value_delimiter = ',', value_parser = kept())]
     pub(super) no_preserve: Vec<Attribute>,
 
-    /// Replace existing targets: all, none, none-fail (and fail), older (than the source) [default without a value:
-    /// older]
+    /// Existing targets to replace: all, none, none-fail (none; an existing target is an error), older (those older
+    /// than their source) [default without a value: older]
     #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "older",
           value_parser = choices(&UPDATES))]
     pub(super) update: Option<Existing>,
@@ -204,10 +204,10 @@ fn backups() -> impl TypedValueParser<Value = String> {
 }
 
 const UPDATES: [(&str, &str, Existing); 4] = [
-    ("all", "Every target", Existing::Replace),
+    ("all", "All", Existing::Replace),
     ("none", "None", Existing::Skip),
-    ("none-fail", "None, and fail", Existing::Refuse),
-    ("older", "Targets older than their source", Existing::Update),
+    ("none-fail", "None; an existing target is an error", Existing::Refuse),
+    ("older", "Those older than their source", Existing::Update),
 ];
 
 const REFLINKS: [(&str, &str, Reflink); 3] = [

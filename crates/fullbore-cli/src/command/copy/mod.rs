@@ -101,7 +101,7 @@ impl Copy {
             // Plans, and events that later versions add.
             _ => {}
         };
-        let stats = run.job.clone().durability(durability).copy_with(&pairs, &options, &report);
+        let stats = run.job.clone().durability(durability).copy_with(pairs, &options, report);
         run.clear_progress();
         match unheard.into_inner() {
             Some(exit @ Exit::BrokenPipe) => return Err(exit),

@@ -15,10 +15,11 @@ const BLOCK: u64 = 4 << 10;
 /// same content, however much of it is in holes.
 pub(super) fn data(file: &File, len: u64) -> Result<(u64, Vec<u8>)> {
     let mut memory = vec![0; REQUEST as usize];
-    let mut sum = Hash::default().identity();
+    let hash = Hash::default();
+    let mut sum = hash.identity();
     let (mut hashed, mut read, mut at) = (0, 0, 0);
     let mut add = |bytes: &[u8]| {
-        sum.update(hashed, bytes);
+        hash.block(&mut sum, hashed, bytes);
         hashed += bytes.len() as u64;
     };
     while at < len {

@@ -22,7 +22,7 @@ use fullbore_cli::for_each::expanded;
 /// Report duplicate files, and link them on request
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit status: 0 done, 1 done, but something could not be read or linked, 2 usage error."
+    after_help = "Exit status: 0 done; 1 a file could not be read or linked, or changed; 2 usage or output error."
 )]
 pub(crate) struct Dedupe {
     /// Files and directories; directories are searched recursively, without following symbolic links in them

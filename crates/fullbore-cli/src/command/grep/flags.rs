@@ -294,7 +294,7 @@ pub(super) const FLAGS: &[Flag] = &[
         .help("Omit lines of more than N bytes"),
     toggle!(' ', "max-columns-preview", "Print the start of lines that -M omits", search.max_columns_preview),
     value(' ', "color", "WHEN", |a, v| put(&mut a.color, color(v)))
-        .help("When to use colours: never, auto, always or ansi"),
+        .help("Colours: never, auto, always or ansi"),
     value(' ', "colors", "SPEC", |a, v| {
         push(&mut a.colors, text(v)?.parse().map_err(|error| format!("{error}")))
     })

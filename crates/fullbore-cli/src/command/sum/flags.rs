@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 
 use clap::Args;
-use fullbore::operation::hash::{self, Blake3Mode, Hash, UnknownAlgorithm, derive_context};
+use fullbore::operation::hash::{self, Blake3Mode, Hash, UnknownAlgorithm};
 use fullbore_cli::common_args::CommonArgs;
 use fullbore_cli::values::path;
 
@@ -62,7 +62,8 @@ pub(crate) struct Sum {
     #[arg(long, conflicts_with_all = ["check", "tag", "zero", "json"])]
     pub(super) raw: bool,
 
-    /// Write sums in base64 instead of hexadecimal; --check recognises them by their length
+    /// Write sums in base64 instead of hexadecimal; --check accepts them in tagged lines, in untagged lines only with
+    /// -a
     #[arg(long, conflicts_with_all = ["check", "raw", "json"])]
     pub(super) base64: bool,
 
@@ -337,7 +338,7 @@ impl Sum {
         }
         let mode = match &self.derive_key {
             _ if self.keyed => Blake3Mode::Keyed(read_key()?),
-            Some(context) => Blake3Mode::Derive(derive_context(context)),
+            Some(context) => Blake3Mode::derive(context),
             None => Blake3Mode::Plain,
         };
         *blake3 = Hash::blake3(mode, self.seek, len as usize);

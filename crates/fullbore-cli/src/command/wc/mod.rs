@@ -51,7 +51,7 @@ pub(crate) struct Wc {
     #[arg(long, value_name = "F")]
     files0_from: Option<PathBuf>,
 
-    /// When to print a line of totals
+    /// Line of totals: auto, always, only or never
     #[arg(long, value_parser = names::<Total>(), value_name = "WHEN", default_value = "auto")]
     total: Total,
 

@@ -274,7 +274,7 @@ fn kind_in(found: &rustix::fs::StatFs) -> FileSystemKind {
 /// True if [`memory_file`] makes a file in memory, and not on a disk.
 pub const MEMORY_FILES: bool = cfg!(target_os = "freebsd");
 
-/// A file without a name: in memory on FreeBSD, in the directory of temporary files on macOS.
+/// Creates a file without a name: in memory on FreeBSD, in the directory of temporary files on macOS.
 pub fn memory_file(name: &str) -> Result<Handle> {
     #[cfg(target_os = "freebsd")]
     return Ok(rustix::fs::memfd_create(name, rustix::fs::MemfdFlags::CLOEXEC)?);

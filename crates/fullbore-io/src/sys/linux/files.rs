@@ -141,7 +141,7 @@ pub fn inode_flags(file: impl AsFd) -> Result<InodeFlags> {
     })
 }
 
-/// The time of birth of an open file, if the file system has it.
+/// Returns the time of birth of an open file, if the file system has it.
 pub fn birth_time(file: impl AsFd) -> Option<Time> {
     use rustix::fs::{AtFlags, StatxFlags};
     let found = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::BTIME).ok()?;
@@ -149,7 +149,7 @@ pub fn birth_time(file: impl AsFd) -> Option<Time> {
     known.then(|| (found.stx_btime.tv_sec, found.stx_btime.tv_nsec.into()))
 }
 
-/// The clock that stamps files, exact only to the kernel's tick.
+/// Returns the time of the clock that stamps files, exact only to the kernel's tick.
 pub fn coarse_time() -> Time {
     let time = rustix::time::clock_gettime(ClockId::RealtimeCoarse);
     (time.tv_sec, time.tv_nsec)

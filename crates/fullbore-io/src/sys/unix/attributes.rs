@@ -6,10 +6,9 @@ use rustix::fs::{Access, FileType, Gid, Stat, Timespec, Timestamps, Uid};
 
 use super::code::calls;
 use super::names::AtFlags;
-use super::open::{PathArg, permissions};
-#[cfg(target_os = "linux")]
-use crate::sys::code::Code;
-use crate::sys::code::Result;
+use super::open::{OpenFlags, PathArg, open_at, permissions};
+use super::process::effective_user;
+use crate::sys::code::{Code, Result};
 use crate::sys::types::{FileKind, Status};
 
 impl From<FileType> for FileKind {
@@ -76,15 +75,29 @@ pub fn change_owner(file: impl AsFd, user: Option<u32>, group: Option<u32>) -> R
     Ok(rustix::fs::fchown(file, user.map(Uid::from_raw), group.map(Gid::from_raw))?)
 }
 
-/// Sets the owner and group of a name in a directory, which is not followed.
-pub fn change_owner_at(
+/// Sets the owner and group of an entry that this process has just created in a directory; `NOT_PERMITTED` if it is not this
+/// user's, because another file may have taken the name.
+pub fn change_owner_of_created(
     directory: impl AsFd,
     name: impl PathArg,
+    kind: FileKind,
     user: Option<u32>,
     group: Option<u32>,
 ) -> Result<()> {
+    let entry = open_at(directory, name, OpenFlags::PATH | OpenFlags::NOFOLLOW, 0)?;
+    let there = status(&entry)?;
+    let is_new = there.kind() == kind && (there.nlink == 1 || kind == FileKind::Directory);
+    if !is_new || there.uid != effective_user() {
+        return Err(Code::NOT_PERMITTED);
+    }
     let (user, group) = (user.map(Uid::from_raw), group.map(Gid::from_raw));
-    Ok(rustix::fs::chownat(directory, name, user, group, AtFlags::NOFOLLOW.to_system())?)
+    #[cfg(target_os = "macos")]
+    return Ok(rustix::fs::fchown(entry, user, group)?);
+    #[cfg(not(target_os = "macos"))]
+    {
+        let flags = rustix::fs::AtFlags::from_bits_retain(libc::AT_EMPTY_PATH as u32);
+        Ok(rustix::fs::chownat(entry, "", user, group, flags)?)
+    }
 }
 
 fn times(of: &Status) -> Timestamps {
@@ -126,7 +139,7 @@ pub fn inherit(directory: impl AsFd, name: impl AsRef<std::ffi::OsStr>, file: im
     }
 }
 
-/// A file that replaces another inherits mode and owner from it, for which there are calls, and nothing else.
+/// Does nothing: a file that replaces another inherits only mode and owner, for which there are calls.
 #[cfg(not(target_os = "linux"))]
 pub fn inherit(_: impl AsFd, _: impl PathArg, _: impl AsFd) -> Result<()> {
     Ok(())

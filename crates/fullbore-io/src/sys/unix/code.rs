@@ -49,7 +49,7 @@ codes! {
 }
 
 impl Code {
-    /// The code of a number of the system: one for `ENOTSUP` and `EOPNOTSUPP`, which are two numbers on macOS.
+    /// Returns the code of a number of the system: one for `ENOTSUP` and `EOPNOTSUPP`, which are two numbers on macOS.
     pub fn from_number(number: i32) -> Self {
         if number == libc::ENOTSUP { Self::UNSUPPORTED } else { Self(number) }
     }

@@ -125,7 +125,7 @@ impl Entry {
         self.0.file_name()
     }
 
-    /// The kind; [`FileKind::Other`] if the file system does not report it.
+    /// Returns the kind; [`FileKind::Other`] if the file system does not report it.
     pub fn kind(&self) -> FileKind {
         self.0.file_type().into()
     }
@@ -172,7 +172,7 @@ pub fn is_stream_name(_: &std::ffi::OsStr) -> bool {
     false
 }
 
-/// The last name of a path, if it ends in one.
+/// Returns the last name of a path, if it ends in one.
 pub fn last_name(path: &std::path::Path) -> Option<std::ffi::OsString> {
     path.file_name().map(std::ffi::OsStr::to_owned)
 }

@@ -38,7 +38,7 @@ pub fn raw(file: &impl AsHandle) -> RawHandle {
     file.as_handle().as_raw_fd()
 }
 
-/// A path by which this process can open the file of a handle.
+/// Returns a path by which this process can open the file of a handle.
 pub fn handle_name(file: &impl AsHandle) -> String {
     format!("/dev/fd/{}", raw(file))
 }
@@ -206,13 +206,21 @@ pub fn open_as_closed(direction: Direction) -> Result<Handle> {
     }
 }
 
-/// The path of an open file, through which it can be opened again or linked.
+/// Returns the path of an open file, through which it can be opened again or linked.
 #[cfg(target_os = "linux")]
 pub fn handle_path(file: &impl AsFd) -> PathBuf {
     format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()).into()
 }
 
-/// The path of an open file: the name by which it was opened or last renamed, where the system reports it.
+/// Returns a path of an open directory that this process and its children can use whatever takes its name; `None` where
+/// the system has none.
+pub fn shared_path(directory: &impl AsFd) -> Option<PathBuf> {
+    let descriptor = directory.as_fd().as_raw_fd();
+    let path = PathBuf::from(format!("/proc/{}/fd/{descriptor}", std::process::id()));
+    (cfg!(target_os = "linux") && path.is_dir()).then_some(path)
+}
+
+/// Returns the path of an open file: the name by which it was opened or last renamed, where the system reports it.
 #[cfg(not(target_os = "linux"))]
 pub fn handle_path(file: &impl AsFd) -> PathBuf {
     known_path(file).unwrap_or_else(|| handle_name(file).into())
@@ -241,7 +249,7 @@ fn known_path(file: &impl AsFd) -> Option<PathBuf> {
     (!path.is_empty()).then(|| std::ffi::OsStr::from_bytes(&path).into())
 }
 
-/// The path of a name in an open directory, for calls that take no directory.
+/// Returns the path of a name in an open directory, for calls that take no directory.
 pub fn path_in(directory: impl AsFd, name: impl AsRef<Path>) -> PathBuf {
     if directory.as_fd().as_raw_fd() == CURRENT_DIRECTORY.as_raw_fd() {
         return name.as_ref().to_owned();

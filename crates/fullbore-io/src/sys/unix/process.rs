@@ -27,12 +27,12 @@ pub fn thread_cpu_time() -> std::time::Duration {
     std::time::Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// The number of times that the calling thread has waited so far, if the system counts it for threads.
+/// Returns the number of times that the calling thread has waited so far, if the system counts it for threads.
 pub fn thread_waits() -> Option<u64> {
     usage_of_thread().ok().map(|usage| usage.voluntary_switches)
 }
 
-/// The system has no pool of threads: nothing is called.
+/// Calls nothing: the system has no pool of threads.
 pub fn call_on_pool(_: usize, _: &(dyn Fn() + Sync)) -> Result<()> {
     Err(Code::UNSUPPORTED)
 }
@@ -55,7 +55,7 @@ pub fn is_ignored(signal: i32) -> bool {
     known && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_IGN
 }
 
-/// The effective user; 0 is root.
+/// Returns the effective user; 0 is root.
 pub fn effective_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
@@ -67,8 +67,8 @@ pub fn may_set_group_id(group: u32) -> bool {
     effective_user() == 0 || rustix::process::getegid() == group || groups()
 }
 
-/// The umask, determined once. Reading it sets a strict umask for all threads for a moment, because the system has no
-/// call that only returns it.
+/// Returns the umask, determined once. Reading it sets a strict umask for all threads for a moment, because the system
+/// has no call that only returns it.
 pub fn umask() -> u32 {
     static MASK: LazyLock<u32> = LazyLock::new(|| {
         let mask = rustix::process::umask(Mode::RWXG | Mode::RWXO);
@@ -103,7 +103,7 @@ pub fn page_size() -> usize {
     rustix::param::page_size()
 }
 
-/// The unit of times in the kernel's files: ticks per second.
+/// Returns the unit of times in the kernel's files: ticks per second.
 pub fn clock_ticks_per_second() -> u64 {
     rustix::param::clock_ticks_per_second()
 }

@@ -70,7 +70,7 @@ const SAME: [(u32, Code); 14] = [
 ];
 
 impl Code {
-    /// The code of a number of the system: one for those that mean the same.
+    /// Returns the code of a number of the system: one for those that mean the same.
     pub fn from_number(number: i32) -> Self {
         let same = SAME.iter().find(|(other, _)| *other as i32 == number);
         same.map_or(Self(number), |(_, code)| *code)

@@ -207,8 +207,8 @@ pub const VIEWS_FLUSH_DEVICES: bool = true;
 /// True: a hole has no data.
 pub const HOLES_HAVE_NO_DATA: bool = true;
 
-/// The system takes most hints only when it opens a file. But opening without buffering drops the pages of the whole file, if all its
-/// handles are without buffering; whether they were dropped cannot be seen.
+/// Passes a hint to the system, which takes most hints only when it opens a file. But opening without buffering drops
+/// the pages of the whole file, if all its handles are without buffering; whether they were dropped cannot be seen.
 pub fn advise(file: impl AsHandle, _: u64, _: Option<u64>, advice: Advice) -> Result<()> {
     match advice {
         Advice::DontNeed if !status_flags(&file)?.contains(OpenFlags::DIRECT) => Err(Code::UNSUPPORTED),
@@ -344,7 +344,7 @@ pub fn file_system_kind_of(path: impl PathArg) -> Result<FileSystemKind> {
 /// True if [`memory_file`] makes a file in memory, and not on a disk.
 pub const MEMORY_FILES: bool = false;
 
-/// A file in the directory of temporary files that the system removes when it is closed.
+/// Creates a file in the directory of temporary files that the system removes when it is closed.
 pub fn memory_file(name: &str) -> Result<Handle> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);

@@ -19,7 +19,7 @@ pub fn raw(file: &impl AsHandle) -> RawHandle {
     file.as_handle().as_raw_handle() as RawHandle
 }
 
-/// A name for the file of a handle, for messages.
+/// Returns a name for the file of a handle, for messages.
 pub fn handle_name(file: &impl AsHandle) -> String {
     format!("handle {}", raw(file))
 }

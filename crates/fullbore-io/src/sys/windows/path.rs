@@ -134,7 +134,13 @@ pub(super) fn native(path: &Path) -> Result<Vec<u16>> {
     Ok([prefix, rest].concat())
 }
 
-/// The path of an open file; by the name of its volume if that has no drive letter.
+/// Returns a path of an open directory that holds whatever takes its name: none here, where nobody can rename a
+/// directory that is open without sharing.
+pub fn shared_path(_: &impl AsHandle) -> Option<PathBuf> {
+    None
+}
+
+/// Returns the path of an open file; by the name of its volume if that has no drive letter.
 pub fn handle_path(file: &impl AsHandle) -> PathBuf {
     let mut buffer = vec![0u16; 1024];
     for (volume, prefix) in
@@ -158,8 +164,8 @@ pub fn handle_path(file: &impl AsHandle) -> PathBuf {
     handle_name(file).into()
 }
 
-/// The last name of a path, as the system understands it: without periods and spaces at its end, unless the path is literal
-/// (`\\?\`). `None` also for the reserved name of a device.
+/// Returns the last name of a path, as the system understands it: without periods and spaces at its end, unless the
+/// path is literal (`\\?\`). `None` also for the reserved name of a device.
 pub fn last_name(path: &Path) -> Option<OsString> {
     let name = path.file_name()?;
     // Of such a name nothing is left.

@@ -61,7 +61,7 @@ pub fn set_limit(_: Resource, _: Limit) -> Result<()> {
     Ok(())
 }
 
-/// The user: all files count as theirs, since owners are not numbers here.
+/// Returns the user: all files count as theirs, since owners are not numbers here.
 pub fn effective_user() -> u32 {
     1
 }

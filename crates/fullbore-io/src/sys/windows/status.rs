@@ -65,7 +65,8 @@ fn pipe_exists(path: &Path) -> Result<()> {
     }
 }
 
-/// The status of an open file. The permission bits have the right to write alone, which the attribute READONLY takes away.
+/// Returns the status of an open file. The permission bits have the right to write alone, which the attribute READONLY
+/// takes away.
 pub fn status(file: impl AsHandle) -> Result<Status> {
     let nothing = nothing(raw(&file) as u64);
     match file_type(&file) {
@@ -158,7 +159,7 @@ pub fn birth_time(file: impl AsHandle) -> Option<Time> {
     (basic.CreationTime > 0).then(|| time(basic.CreationTime))
 }
 
-/// The major and minor numbers of a device: of a volume, its serial number.
+/// Returns the major and minor numbers of a device: of a volume, its serial number.
 pub fn split_device(number: u64) -> (u32, u32) {
     ((number >> 32) as u32, number as u32)
 }
@@ -231,9 +232,10 @@ pub fn change_owner(_: impl AsHandle, user: Option<u32>, group: Option<u32>) -> 
     if own(user) && own(group) { Ok(()) } else { Err(Code::NOT_PERMITTED) }
 }
 
-pub fn change_owner_at(
+pub fn change_owner_of_created(
     directory: impl AsHandle,
     _: impl PathArg,
+    _: FileKind,
     user: Option<u32>,
     group: Option<u32>,
 ) -> Result<()> {

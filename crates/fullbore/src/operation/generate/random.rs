@@ -28,7 +28,7 @@ pub struct Random {
 }
 
 impl Random {
-    /// The random data of `seed`.
+    /// Creates the random data of `seed`.
     pub fn new(seed: u64) -> Self {
         Self { seed }
     }

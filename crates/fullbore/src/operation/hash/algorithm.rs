@@ -14,7 +14,7 @@ use sm3::Sm3;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::blake3::{self, Blake3Mode};
-use super::hasher::{Crypto, Hasher, Remainder, Rotated, Sequential, Total};
+use super::hasher::{Crypto, HashState, Hasher, Remainder, Rotated, Sequential, Total};
 use crate::operation::traits::{Fold, Split};
 use fullbore_io::buf::BlockMemory;
 
@@ -180,7 +180,7 @@ impl Hash {
         Self { begin: Arc::new(move || blake2b(len)), ..Self::shipped("blake2b") }
     }
 
-    /// The algorithm.
+    /// Returns the algorithm.
     pub fn algorithm(&self) -> &'static Algorithm {
         self.algorithm
     }
@@ -219,7 +219,7 @@ impl fmt::Display for Hash {
 }
 
 impl Fold for Hash {
-    type State = Box<dyn Hasher>;
+    type State = HashState;
 
     fn memory(&self) -> BlockMemory {
         BlockMemory::REVIEWED
@@ -234,7 +234,7 @@ impl Fold for Hash {
     }
 
     fn identity(&self) -> Self::State {
-        (self.begin)()
+        HashState((self.begin)())
     }
 
     fn block(&self, sum: &mut Self::State, offset: u64, bytes: &[u8]) {
@@ -244,12 +244,6 @@ impl Fold for Hash {
     fn merge(&self, left: &mut Self::State, right: Self::State) {
         left.append(right);
     }
-}
-
-/// Formats a sum: two lower-case hexadecimal digits per byte.
-pub fn hex(sum: &[u8]) -> String {
-    let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);
-    sum.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 /// Error of an unknown name of an algorithm.
@@ -291,7 +285,7 @@ impl<'h> MultiHash<'h> {
 }
 
 impl Fold for MultiHash<'_> {
-    type State = Vec<Box<dyn Hasher>>;
+    type State = Vec<HashState>;
 
     fn memory(&self) -> BlockMemory {
         BlockMemory::REVIEWED

@@ -18,16 +18,16 @@ pub enum Blake3Mode {
     Plain,
     /// A sum that can be computed or verified only with the key.
     Keyed([u8; 32]),
-    /// A key derived from the bytes, for a context made by [`derive_context`].
+    /// A key derived from the bytes, for the context with this key; [`derive`](Self::derive) computes it.
     Derive([u8; 32]),
 }
 
-/// Returns the context of [`Blake3Mode::Derive`] for a text, which should be constant and unique to its use.
-pub fn derive_context(context: &str) -> [u8; 32] {
-    hazmat::hash_derive_key_context(context)
-}
-
 impl Blake3Mode {
+    /// Derives keys for a context: a text that is constant in the program, and unique to this use.
+    pub fn derive(context: &str) -> Self {
+        Self::Derive(hazmat::hash_derive_key_context(context))
+    }
+
     fn hasher(&self) -> blake3::Hasher {
         match self {
             Self::Plain => blake3::Hasher::new(),

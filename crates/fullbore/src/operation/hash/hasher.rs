@@ -1,13 +1,47 @@
 //! States of sequential hashes, in which each step needs the previous one, and of checksums, whose parts can be joined.
 
 use std::any::Any;
+use std::fmt;
 
 use blake2b_simd::State as Blake2b;
-use sha2::Digest;
 use xxhash_rust::xxh3::Xxh3;
 
+use super::digest::Digest;
+
+/// The state of a [`Hash`](super::Hash) over a run of bytes.
+pub struct HashState(pub(super) Box<dyn Hasher>);
+
+impl HashState {
+    /// Finishes the hash.
+    pub fn digest(self) -> Digest {
+        Digest::from(self.finish())
+    }
+
+    /// Adds the bytes at `offset`, in bytes, which follow those before.
+    pub(super) fn update(&mut self, offset: u64, bytes: &[u8]) {
+        self.0.update(offset, bytes);
+    }
+
+    /// Adds the state of the bytes that follow, of the same algorithm.
+    pub(super) fn append(&mut self, right: Self) {
+        self.0.append(right.0);
+    }
+
+    /// Returns the sum, in its written order.
+    #[doc(hidden)]
+    pub fn finish(self) -> Vec<u8> {
+        self.0.finish()
+    }
+}
+
+impl fmt::Debug for HashState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HashState").finish_non_exhaustive()
+    }
+}
+
 /// State of a hash: of a run of bytes that starts with the first [update](Self::update).
-pub trait Hasher: Any + Send {
+pub(super) trait Hasher: Any + Send {
     /// Adds the bytes at `offset`, in bytes, which follow those before.
     fn update(&mut self, offset: u64, bytes: &[u8]);
 
@@ -38,7 +72,7 @@ pub(super) trait Forward: Send + 'static {
 /// A hash of the RustCrypto crates, which use the processor's instructions for it if available.
 pub(super) struct Crypto<D>(pub(super) D);
 
-impl<D: Digest + Send + 'static> Forward for Crypto<D> {
+impl<D: sha2::Digest + Send + 'static> Forward for Crypto<D> {
     fn go_on(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }

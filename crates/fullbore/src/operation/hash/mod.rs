@@ -1,12 +1,12 @@
 //! Hashes of files, from blake3 to crc32c, behind one [`Fold`](super::Fold).
 //!
 //! If the sums of parts can be joined (blake3's tree, the polynomial of a CRC), `Split` allows cuts, and all workers
-//! can hash one file; the other hashes read it from front to back. [`PipelinedHashes`] computes several hashes in one
-//! pass over the file; it computes those that cannot be cut while the next bytes are read.
+//! can hash one file; the other hashes read it from front to back.
 #![forbid(unsafe_code)]
 
 mod algorithm;
 mod blake3;
+mod digest;
 mod hasher;
 mod pipelined;
 #[cfg(test)]
@@ -14,11 +14,11 @@ mod vectors;
 
 pub use self::blake3::Blake3Mode;
 #[doc(hidden)]
-pub use self::blake3::derive_context;
+pub use algorithm::MultiHash;
 pub use algorithm::{Algorithm, Hash, UnknownAlgorithm, algorithms};
+pub use digest::Digest;
 #[doc(hidden)]
-pub use algorithm::{MultiHash, hex};
-#[doc(hidden)]
-pub use hasher::Hasher;
+pub use digest::hex;
+pub use hasher::HashState;
 #[doc(hidden)]
 pub use pipelined::PipelinedHashes;

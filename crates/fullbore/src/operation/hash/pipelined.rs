@@ -7,7 +7,7 @@ use fullbore_io::buf::BlockMemory;
 use fullbore_io::lock::{Condvar, Mutex};
 
 use super::algorithm::Hash;
-use super::hasher::Hasher;
+use super::hasher::HashState;
 use crate::operation::traits::{Fold, Split};
 
 /// Bytes of a block: small enough to stay in a processor's own cache between copy and hash.
@@ -28,7 +28,7 @@ pub struct PipelinedHashes {
 
 #[derive(Default)]
 struct PipelineState {
-    states: Vec<HashState>,
+    states: Vec<PipelinedHash>,
     /// Blocks that some hash still needs.
     blocks: VecDeque<Arc<Block>>,
     /// Number of the first of them.
@@ -47,16 +47,16 @@ struct Block {
     bytes: Vec<u8>,
 }
 
-struct HashState {
+struct PipelinedHash {
     /// State of the hash; `None` while a thread computes it.
-    sum: Option<Box<dyn Hasher>>,
+    sum: Option<HashState>,
     /// Number of the block it takes next.
     next: u64,
 }
 
 struct HashJob {
     hash: usize,
-    sum: Box<dyn Hasher>,
+    sum: HashState,
     block: Arc<Block>,
 }
 
@@ -71,7 +71,8 @@ impl PipelinedHashes {
         workers: usize,
         pass: impl FnOnce(&Self) -> Result<(T, ()), E>,
     ) -> Result<(T, Vec<Vec<u8>>), E> {
-        let states = hashes.iter().map(|hash| HashState { sum: Some(hash.identity()), next: 0 }).collect();
+        let states =
+            hashes.iter().map(|hash| PipelinedHash { sum: Some(hash.identity()), next: 0 }).collect();
         let state = PipelineState { states, ..PipelineState::default() };
         let mut pipeline = Self { state: Mutex::new(state), changed: Condvar::new() };
         let result = std::thread::scope(|scope| {

@@ -17,7 +17,7 @@ pub struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    /// A whole file.
+    /// Creates the side of a whole file.
     pub fn new(file: &'a File, choice: impl Into<RunStrategy<'a>>) -> Self {
         Self { file, choice: choice.into(), skip: 0 }
     }

@@ -141,7 +141,9 @@ fn give(stat: &Status, target: AttributeTarget<'_>) -> sys::Result<bool> {
         let group = Some(stat.gid);
         match target {
             AttributeTarget::Open(fd) => sys::change_owner(fd, user, group),
-            AttributeTarget::Name(directory, name) => sys::change_owner_at(directory, name, user, group),
+            AttributeTarget::Name(directory, name) => {
+                sys::change_owner_of_created(directory, name, stat.kind(), user, group)
+            }
         }
     };
     match change(Some(stat.uid)) {

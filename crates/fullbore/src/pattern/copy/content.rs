@@ -3,14 +3,14 @@
 use std::ops::Range;
 
 use fullbore_io::error::{Error, ErrorKind, Result};
-use fullbore_io::file::{File, FileKind, Output, clones, share_all};
+use fullbore_io::file::{Durability, File, FileKind, Output, clones, share_all};
 use fullbore_io::lock::Mutex;
 use fullbore_io::sys::{self, AsHandle, FileSystemKind, Status};
 
 use super::attributes::{self, AttributeTarget};
 use super::hashed::Hashed;
 use super::journal::{Journal, STRIPE};
-use super::options::{CopyEvent, CopyOptions, CopyStats, Reflink, Sparse};
+use super::options::{CopyEvent, CopyOptions, CopySettings, CopyStats, Reflink, Sparse};
 use crate::pattern::checked::allocate;
 use crate::pattern::holes::StripeQueue;
 use crate::pattern::order::Scope;
@@ -27,6 +27,7 @@ pub(super) const LARGE: u64 = 2 << 20;
 pub(super) struct Content<'a> {
     pub(super) input: &'a File,
     pub(super) options: &'a CopyOptions,
+    pub(super) settings: &'a CopySettings<'a>,
     pub(super) progress: &'a Progress,
     pub(super) report: &'a (dyn Fn(CopyEvent) + Sync),
     /// Large files are copied one at a time, each with all workers.
@@ -34,7 +35,7 @@ pub(super) struct Content<'a> {
 }
 
 /// Copies an open file to `output`, which is complete and has its name on return. Only options on one file's bytes and
-/// attributes apply; resuming needs paths ([`copy`](fn@super::copy)).
+/// attributes apply; resuming needs paths.
 ///
 /// # Errors
 /// The system's, with path and offset; [`ErrorKind::Changed`] if the input was modified meanwhile; [`ErrorKind::SameFile`] if the
@@ -42,12 +43,14 @@ pub(super) struct Content<'a> {
 pub fn copy_file(
     input: &File,
     output: Output,
-    options: &CopyOptions,
+    (options, planner): (&CopyOptions, Planner<'_>),
     progress: &Progress,
 ) -> Result<CopyStats> {
     let stat = sys::status(input).map_err(|error| Error::io("inspect", input.path(), error.into()))?;
     let input = &input.stamped_as(&stat)?;
-    Content { input, options, progress, report: &|_| (), turn: &Mutex::default() }.copy(&stat, output, None)
+    let settings = &CopySettings { planner, durability: Durability::None };
+    let turn = &Mutex::default();
+    Content { input, options, settings, progress, report: &|_| (), turn }.copy(&stat, output, None)
 }
 
 impl Content<'_> {
@@ -84,14 +87,14 @@ impl Content<'_> {
         input.check_unchanged(&before)?;
         if journal.is_some() {
             // If this run is killed, the next can resume only while the part is private.
-            output.file().sync(self.options.durability)?;
+            output.file().sync(self.settings.durability)?;
         }
         if made.is_some() {
             self.attributes(&output, stat)?;
         }
         let preserve = &self.options.preserve;
         let inherits = output.inherits() && !preserve.mode && !preserve.owner;
-        output.inherit_metadata(inherits).commit_len(len, self.options.durability)?;
+        output.inherit_metadata(inherits).commit_len(len, self.settings.durability)?;
         if let Some(journal) = journal {
             journal.finish()?;
         }
@@ -123,7 +126,7 @@ impl Content<'_> {
     ) -> Result<()> {
         let options = self.options;
         let regular = self.input.kind() == FileKind::Regular;
-        let auto = options.spec_text.is_none() && options.simple();
+        let auto = !self.settings.planner.is_named() && self.settings.simple(options);
         if options.sparse == Sparse::Always && (!auto || options.resume) {
             let what = "blocks of zeros become holes by plain reads and writes only";
             return Err(Error::new(ErrorKind::Unsupported, "copy", self.input.path(), what)
@@ -290,17 +293,10 @@ impl Content<'_> {
         Ok(())
     }
 
-    fn planner(&self) -> Planner<'_> {
-        let options = self.options;
-        Planner::new(&options.spec)
-            .with_text(options.spec_text.as_deref())
-            .with_profile(options.profile.as_ref())
-    }
-
     /// Plans the copy; `striped`: for [`Hashed`].
     fn plan(&self, output: &Output, len: Option<u64>, striped: bool) -> Result<Plan> {
         let units = Units { len: STRIPE, read_back: self.options.verify };
-        let planner = if striped { self.planner().in_units(units) } else { self.planner() };
+        let planner = if striped { self.settings.planner.in_units(units) } else { self.settings.planner };
         let plan = planner.plan(Purpose::Copy, Some(self.input), len, Some(output))?;
         if self.options.report_plans {
             let source = self.input.path().to_owned();

@@ -187,7 +187,7 @@ impl TreeCopy<'_> {
         attributes::keep(preserve, from, stat, to, &paths, false)?;
         // A hidden directory is synced with all its content, where one call does that.
         let alone = !directory.fresh || !sys::SYNCS_FILE_SYSTEMS;
-        if directory.new && self.options.durability == Durability::Full && alone {
+        if directory.new && self.settings.durability == Durability::Full && alone {
             let failed = |error| Error::io("sync", paths(), error);
             directory.target.sync().map_err(failed)?;
             if let (false, Some(parent)) = (directory.fresh, &directory.parent) {
@@ -207,7 +207,7 @@ impl TreeCopy<'_> {
         let place = target.path();
         let failed = |doing: &'static str| move |error: io::Error| Error::io(doing, target.path(), error);
         let within = hidden.directory().clone();
-        if self.options.durability != Durability::None && sys::SYNCS_FILE_SYSTEMS {
+        if self.settings.durability != Durability::None && sys::SYNCS_FILE_SYSTEMS {
             // One call for the whole tree; syncing each file would wait for the device once per file.
             target.fd().and_then(|fd| Ok(sys::sync_file_system(fd)?)).map_err(failed("sync"))?;
         }
@@ -225,7 +225,7 @@ impl TreeCopy<'_> {
             })
             .map_err(|error| failed("create")(error.into()))?;
         target.renamed(name);
-        if self.options.durability == Durability::Full {
+        if self.settings.durability == Durability::Full {
             within.sync().map_err(failed("sync the directory of"))?;
         }
         Ok(())

@@ -296,7 +296,7 @@ impl TreeCopy<'_> {
     }
 }
 
-/// The name of the next backup of a regular file; `None` if there is no such file.
+/// Returns the name of the next backup of a regular file; `None` if there is no such file.
 ///
 /// # Errors
 /// If the directory cannot be read.

@@ -47,7 +47,7 @@ pub enum CopyError {
 }
 
 impl CopyError {
-    /// The category.
+    /// Returns the category.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Failed(error) => error.kind(),
@@ -55,6 +55,15 @@ impl CopyError {
             Self::Link { .. } => ErrorKind::Io,
             Self::IntoItself { .. } => ErrorKind::Invalid,
             _ => ErrorKind::Unsupported,
+        }
+    }
+}
+
+impl From<CopyError> for Error {
+    fn from(error: CopyError) -> Self {
+        match error {
+            CopyError::Failed(error) => error,
+            other => Self::new(other.kind(), "copy", "", other.to_string()).without_path(),
         }
     }
 }
@@ -113,7 +122,8 @@ impl fmt::Display for CopyError {
 impl std::error::Error for CopyError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Failed(error) => Some(error),
+            // Its message is this one.
+            Self::Failed(error) => error.source(),
             Self::Link { error, .. } => Some(error),
             _ => None,
         }

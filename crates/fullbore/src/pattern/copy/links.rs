@@ -59,7 +59,7 @@ impl TreeCopy<'_> {
 
     /// Syncs the directory of a name that was just created, if names are to be on the device too.
     fn sync_name(&self, entry: &Entry<'_>) -> Result<()> {
-        if self.options.durability != Durability::Full || entry.directory.fresh {
+        if self.settings.durability != Durability::Full || entry.directory.fresh {
             return Ok(());
         }
         let failed = |error| Error::io("sync the directory of", entry.target_path(), error);

@@ -23,8 +23,9 @@ pub use content::copy_file;
 pub use existing::backup_name;
 pub use failure::CopyError;
 pub use note::copy_was_begun;
+pub(crate) use options::CopySettings;
 pub use options::{
     Backup, BackupControl, Confirm, CopyEvent, CopyKind, CopyOptions, CopyStats, Existing, Follow, Overwrite,
     Preserve, Reflink, Sparse,
 };
-pub use tree::copy;
+pub(crate) use tree::copy;

@@ -275,7 +275,7 @@ fn untouched(directory: &Handle) -> bool {
         .all(|name| name.as_c_str() == c"." || name.as_c_str() == c"..")
 }
 
-/// True if `target` is a directory that an earlier [`copy`](super::copy) of the directory `source` with `resume` began and did not
+/// True if `target` is a directory that an earlier copy of the directory `source` with `resume` began and did not
 /// finish: the next one continues in it, even where an existing directory is otherwise copied into.
 ///
 /// # Errors

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::failure::CopyError;
-use crate::strategy::{Plan, Profile, StrategySpec};
+use crate::strategy::{Plan, Planner};
 #[cfg(doc)]
 use fullbore_io::error::ErrorKind;
 use fullbore_io::file::Durability;
@@ -216,37 +216,30 @@ pub struct CopyOptions {
     pub verify: bool,
     /// True to continue a copy that ended early.
     pub resume: bool,
-    /// The durability of the copies. This and the following four are settings of [`Job`](crate::Job).
-    #[doc(hidden)]
-    pub durability: Durability,
-    /// The user's strategy for the bytes of large files.
-    #[doc(hidden)]
-    pub spec: StrategySpec,
-    /// The text of the strategy, for reports.
-    #[doc(hidden)]
-    pub spec_text: Option<String>,
-    /// The measurements of this machine.
-    #[doc(hidden)]
-    pub profile: Option<Profile>,
-    /// Files copied concurrently; default: the number of processors.
-    #[doc(hidden)]
-    pub workers: Option<usize>,
     /// True to emit a [`CopyEvent::Copied`] per name, which needs its path.
     pub report_names: bool,
     /// True to emit a [`CopyEvent::Planned`] per large file.
     pub report_plans: bool,
 }
 
-impl CopyOptions {
+/// The settings of a job that apply to a copy.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CopySettings<'a> {
+    pub(crate) planner: Planner<'a>,
+    pub(crate) durability: Durability,
+}
+
+impl CopySettings<'_> {
     /// True if nothing but the bytes of a small file must be handled.
-    pub(super) fn plain(&self) -> bool {
-        self.simple() && self.sparse == Sparse::Auto && !self.follow_dangling_links
+    pub(super) fn plain(&self, options: &CopyOptions) -> bool {
+        self.simple(options) && options.sparse == Sparse::Auto && !options.follow_dangling_links
     }
 
     /// True if any system call may move the bytes.
-    pub(super) fn simple(&self) -> bool {
-        let caches = (self.spec.read_cache, self.spec.write_cache);
-        !self.verify && self.reflink != Reflink::Always && caches == (None, None)
+    pub(super) fn simple(&self, options: &CopyOptions) -> bool {
+        let spec = self.planner.spec();
+        let caches = (spec.read_cache, spec.write_cache);
+        !options.verify && options.reflink != Reflink::Always && caches == (None, None)
     }
 }
 
@@ -337,7 +330,7 @@ CopyStats {
 }
 
 impl CopyStats {
-    /// The bytes of the files, including holes.
+    /// Returns the bytes of the files, including holes.
     pub fn bytes(&self) -> u64 {
         self.cloned + self.copied + self.holes + self.resumed
     }

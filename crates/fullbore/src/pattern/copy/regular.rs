@@ -66,12 +66,12 @@ impl TreeCopy<'_> {
         let small = len <= SMALL as u64
             && stat.kind() == FileKind::Regular
             && (len < PACKED || !stat.sparse)
-            && self.options.plain();
+            && self.settings.plain(self.options);
         let nameless = !directory.fresh;
         let here = !nameless
             || !directory.outermost
                 && matches!(found, TargetState::New)
-                && self.options.durability == Durability::None
+                && self.settings.durability == Durability::None
                 && linkable(&*directory.target()?);
         if small
             && here
@@ -100,7 +100,7 @@ impl TreeCopy<'_> {
             let there = sys::open_at(entry.within()?, entry.target, flags, 0)
                 .map_err(|error| Error::io("open", place(), error.into()))?;
             keep(there.as_handle())?;
-            if self.options.durability == Durability::Full {
+            if self.settings.durability == Durability::Full {
                 sys::sync_all(&there).map_err(|error| Error::io("sync", place(), error.into()))?;
             }
         } else {
@@ -109,7 +109,7 @@ impl TreeCopy<'_> {
                 attributes::set_usual(&self.options.preserve, stat, &output)?;
             }
             keep(output.file().as_handle())?;
-            output.inherit_metadata(false).commit(self.options.durability)?;
+            output.inherit_metadata(false).commit(self.settings.durability)?;
         }
         Ok(CopyStats { files: 1, ..CopyStats::default() })
     }
@@ -150,8 +150,12 @@ impl TreeCopy<'_> {
         }
         let now = sys::status(fd).map_err(of_source)?;
         let modified = FileStamp::of(&now) != FileStamp::of(stat);
-        if wanted != 0 && (modified || read != wanted && !lengthless(fd, stat)) {
-            return Err(Error::changed(directory.source_path(source), "modified while being read"));
+        let changed = || Error::changed(directory.source_path(source), "modified while being read");
+        // The kernel makes files whose length is not the reported one, and some of no length at each reading.
+        if modified && (wanted != 0 || !lengthless(fd, stat))
+            || wanted != 0 && read != wanted && !lengthless(fd, stat)
+        {
+            return Err(changed());
         }
         let of_target = |error: Code| Error::io("create", directory.target_path(target), error.into());
         let preserve = &self.options.preserve;
@@ -173,6 +177,13 @@ impl TreeCopy<'_> {
         let mut stats = CopyStats { files: 1, ..CopyStats::default() };
         let result = self
             .fill(directory, target, fd, stat, &made, &memory[..read], &mut stats)
+            .and_then(|()| match stats.cloned > 0 {
+                // A clone has the bytes of a later moment.
+                true if FileStamp::of(&sys::status(fd).map_err(of_source)?) != FileStamp::of(stat) => {
+                    Err(changed())
+                }
+                _ => Ok(()),
+            })
             .and_then(|()| {
                 let from = AttributeTarget::Open(fd.as_handle());
                 let to = AttributeTarget::Open(made.as_handle());
@@ -202,7 +213,7 @@ impl TreeCopy<'_> {
 
     /// Syncs a file of a new directory, on systems without a call that syncs the whole directory when it gets its name.
     fn sync_alone(&self, file: &Handle) -> sys::Result<()> {
-        match self.options.durability {
+        match self.settings.durability {
             _ if sys::SYNCS_FILE_SYSTEMS => Ok(()),
             Durability::None => Ok(()),
             Durability::Data => sys::sync_data(file),
@@ -296,6 +307,7 @@ impl TreeCopy<'_> {
         let stats = Content {
             input: &input,
             options,
+            settings: self.settings,
             progress: self.progress,
             report: self.report,
             turn: &self.turn,

@@ -16,7 +16,7 @@ use fullbore_io::sys::{self, AtFlags, Code, FileKind, Handle, OpenFlags, Status}
 use super::directory::{Directory, Entry, c_name, split};
 use super::failure::{Copied, CopyError};
 use super::note::BegunDirectory;
-use super::options::{CopyEvent, CopyKind, CopyOptions, CopyStats, Follow};
+use super::options::{CopyEvent, CopyKind, CopyOptions, CopySettings, CopyStats, Follow};
 use super::tree_copy::{CopyTask, Queue, TreeCopy, Worker};
 use crate::pattern::progress::Progress;
 
@@ -36,14 +36,16 @@ const WAITING: usize = 1 << 12;
 ///
 /// # Errors
 /// [`ErrorKind::Cancelled`] if it was cancelled. Everything else is reported to `report` and counted.
-pub fn copy(
+pub(crate) fn copy(
     pairs: &[(PathBuf, PathBuf)],
     options: &CopyOptions,
+    settings: &CopySettings<'_>,
     progress: &Progress,
     report: &(dyn Fn(CopyEvent) + Sync),
 ) -> Result<CopyStats> {
     let mut copy = TreeCopy {
         options,
+        settings,
         progress,
         report,
         turn: Default::default(),
@@ -58,7 +60,7 @@ pub fn copy(
         total: Default::default(),
     };
     for pairs in waves(pairs, options) {
-        let workers = workers(pairs, options);
+        let workers = workers(pairs, options, settings.planner.spec().workers);
         copy.queue = Queue::new(workers);
         copy.wave(pairs, workers)?;
     }
@@ -71,7 +73,7 @@ pub fn copy(
 }
 
 /// The number of workers for `pairs`.
-fn workers(pairs: &[(PathBuf, PathBuf)], options: &CopyOptions) -> usize {
+fn workers(pairs: &[(PathBuf, PathBuf)], options: &CopyOptions, workers: Option<usize>) -> usize {
     /// More gained nothing: the file system's locks are the limit.
     const CROWD: usize = 8;
     // Confirmations go in the order of the sources. A single file starts its own workers for its bytes.
@@ -80,7 +82,7 @@ fn workers(pairs: &[(PathBuf, PathBuf)], options: &CopyOptions) -> usize {
         return 1;
     }
     // Each worker has a directory and a file open, on both sides.
-    options.workers.unwrap_or_else(|| processors().min(CROWD)).max(1).min(spare())
+    workers.unwrap_or_else(|| processors().min(CROWD)).max(1).min(spare())
 }
 
 /// Runs of sources that can be copied concurrently: no two share a target or have targets inside one another.

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::directory::{Directory, Entry};
 use super::failure::CopyError;
 use super::note::BegunDirectory;
-use super::options::{CopyEvent, CopyOptions, CopyStats, Follow};
+use super::options::{CopyEvent, CopyOptions, CopySettings, CopyStats, Follow};
 use crate::pattern::progress::Progress;
 use fullbore_io::error::ErrorKind;
 use fullbore_io::file::{HeldDir, Temporary, is_cleaning_up};
@@ -19,6 +19,7 @@ use fullbore_io::sys::{self, AtFlags, Code, Status};
 
 pub(super) struct TreeCopy<'a> {
     pub(super) options: &'a CopyOptions,
+    pub(super) settings: &'a CopySettings<'a>,
     pub(super) progress: &'a Progress,
     pub(super) report: &'a (dyn Fn(CopyEvent) + Sync),
     pub(super) turn: Mutex<()>,

@@ -46,6 +46,12 @@ pub struct Executor<'a> {
     trials: Mutex<FileTrials>,
 }
 
+impl std::fmt::Debug for Executor<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Executor").field("spec", self.spec).finish_non_exhaustive()
+    }
+}
+
 /// Receives the plan of a file.
 type Planned<'a> = dyn Fn(&Path, &Plan) + Sync + 'a;
 
@@ -81,7 +87,7 @@ impl<'a> Executor<'a> {
         Self { planned: Some(planned), spec_text, ..self }
     }
 
-    /// The number of workers.
+    /// Returns the number of workers.
     pub fn workers(&self) -> usize {
         self.spec.workers.unwrap_or_else(probe::processors).max(1)
     }
@@ -92,12 +98,12 @@ impl<'a> Executor<'a> {
         self.plain
     }
 
-    /// The memory budget of a run, in bytes.
+    /// Returns the memory budget of a run, in bytes.
     pub fn budget(&self) -> u64 {
         self.spec.budget.unwrap_or(BUDGET)
     }
 
-    /// The progress of the run.
+    /// Returns the progress of the run.
     pub fn progress(&self) -> &'a Progress {
         self.progress
     }
@@ -234,6 +240,12 @@ pub struct OrderedSender<'t, 'e, R> {
     /// The places of this item and of the quick ones before it in the batch.
     places: Range<u64>,
     allowance: usize,
+}
+
+impl<R> std::fmt::Debug for OrderedSender<'_, '_, R> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OrderedSender").field("index", &self.index).finish_non_exhaustive()
+    }
 }
 
 impl<R> OrderedSender<'_, '_, R> {

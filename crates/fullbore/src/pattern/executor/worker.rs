@@ -52,7 +52,7 @@ impl Worker {
         file.read_unchanged(&mut self.reader, buffer(&mut self.bytes))
     }
 
-    /// A buffer for a small file. It has one byte more than such a file, to show that a file is longer.
+    /// Returns a buffer for a small file. It has one byte more than such a file, to show that a file is longer.
     pub fn buffer(&mut self) -> &mut [u8] {
         buffer(&mut self.bytes)
     }
