@@ -12,10 +12,11 @@ use fullbore::sys::{self, Handle, OpenFlags};
 /// The directory of a run, held open: a name in it is a file of the run even if another user renames the directory.
 #[derive(Debug)]
 pub(super) struct OwnDirectory {
+    // Closed first: Windows removes no directory that is open.
+    _held: Handle,
     temporary: Temporary,
     /// The path for calls: by the descriptor, where the system has such paths.
     pub(super) path: PathBuf,
-    _held: Handle,
 }
 
 impl OwnDirectory {
@@ -34,7 +35,7 @@ impl OwnDirectory {
             return Err(Error::new(ErrorKind::PermissionDenied, "use", temporary.path(), what));
         }
         let path = sys::shared_path(&held).unwrap_or_else(|| temporary.path().to_owned());
-        Ok(Self { temporary, path, _held: held })
+        Ok(Self { _held: held, temporary, path })
     }
 
     /// The path under which it was created.

@@ -33,7 +33,7 @@ pub use handle::*;
 pub use names::*;
 pub use open::{is_open, open, open_at, reopen, set_status_flags, status_flags, try_clone};
 pub(in crate::sys) use path::name_of;
-pub use path::{OsStrExt, OsStringExt, PathArg, handle_path, last_name, path_in};
+pub use path::{OsStrExt, OsStringExt, PathArg, handle_path, last_name, path_in, shared_path};
 pub use pipe::*;
 pub use process::call_on_pool;
 pub use process::*;
