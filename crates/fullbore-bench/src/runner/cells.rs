@@ -153,26 +153,27 @@ impl Cells {
     /// Leaves out the least important cells of storage so slow that the time does not suffice for a few rounds of those
     /// without samples. If it does not suffice for as many samples of the others, decisions begin with one of each.
     pub(super) fn leave_out(&mut self, decisions: &Decisions, left: f64) {
+        let is_kept = |one: &&ActiveCell| !(one.failed || one.is_single());
+        let has_none = |one: &&ActiveCell| one.cell.samples.is_empty();
+        let costs = |cells: &mut dyn Iterator<Item = &ActiveCell>| -> f64 {
+            cells.map(|one| one.cost.max(one.least)).sum()
+        };
         loop {
-            let kept = || self.active.iter().filter(|one| !(one.failed || one.is_single()));
-            let costs = |sampled: bool| -> f64 {
-                let of = kept().filter(|one| one.cell.samples.is_empty() != sampled);
-                of.map(|one| one.cost.max(one.least)).sum()
-            };
-            let (first, further) = (costs(false), costs(true));
+            let kept = || self.active.iter().filter(is_kept);
+            let first = costs(&mut kept().filter(has_none));
+            let further = costs(&mut kept().filter(|one| !has_none(one)));
             if (first + further) * DEFINITE <= left {
                 return;
             }
+            let key = |&index: &usize| (decisions.rank(index), self.active[index].cost);
             let least_important = (0..self.active.len())
-                .filter(|&index| decisions.rank(index) > 0 && self.active[index].cell.samples.is_empty())
-                .filter(|&index| !(self.active[index].failed || self.active[index].is_single()))
-                .max_by(|&a, &b| {
-                    let key = |index: usize| (decisions.rank(index), self.active[index].cost);
-                    key(a).0.cmp(&key(b).0).then(key(a).1.total_cmp(&key(b).1))
-                });
-            let reserved = further.min(left / 2.0);
+                .filter(|&index| decisions.rank(index) > 0)
+                .filter(|&index| is_kept(&&self.active[index]) && has_none(&&self.active[index]))
+                .max_by(|a, b| key(a).0.cmp(&key(b).0).then(key(a).1.total_cmp(&key(b).1)));
             match least_important {
-                Some(index) if first * DEFINITE > left - reserved => self.active[index].leave_out(),
+                Some(index) if first * DEFINITE > left - further.min(left / 2.0) => {
+                    self.active[index].leave_out();
+                }
                 _ => {
                     self.coarse = 1;
                     return;

@@ -7,7 +7,7 @@ use fullbore::Error;
 use fullbore::pattern::Progress;
 
 use super::*;
-use crate::action::{DeviceLimits, ExpectedState, Iteration, Ramp, RunResult, Workload};
+use crate::action::{DeviceIo, DeviceLimits, ExpectedState, Iteration, Ramp, RunResult, Workload};
 use crate::clock::Clock;
 use crate::document::{CacheState, Document, Labels, StopReason, Warning};
 
@@ -27,6 +27,7 @@ struct Simulated {
     continuous: Option<f64>,
     /// Seconds of a sample, if the experiment sets them.
     sample: Option<f64>,
+    device: DeviceIo,
 }
 
 impl Simulated {
@@ -41,6 +42,7 @@ impl Simulated {
             runs: 0,
             continuous: None,
             sample: None,
+            device: DeviceIo::Any,
         }
     }
 
@@ -83,7 +85,7 @@ impl Workload for Simulated {
 
     fn prepare(&mut self, iteration: Iteration, _: &RunContext<'_>) -> Result<ExpectedState> {
         self.span = iteration.span;
-        Ok(ExpectedState::default())
+        Ok(ExpectedState { device: self.device, ..ExpectedState::default() })
     }
 
     fn ramp_up(&mut self, _: Ramp<'_>, _: &RunContext<'_>) -> Result<()> {
@@ -348,4 +350,15 @@ fn slow_storage_has_fewer_cells() {
     assert!(samples[0] >= StopRule::default().min_samples, "{samples:?}");
     assert!(!left_out.is_empty() && left_out.iter().all(|reason| reason.contains("--time")), "{left_out:?}");
     assert!(run.document.run.complete);
+}
+
+#[test]
+fn a_pilot_of_a_slow_device_is_the_first_sample() {
+    let slow = |one: Simulated| Simulated { rate: |_| 1e6, device: DeviceIo::Reads, ..one };
+    let options = Options { may_leave_out: true, ..seconds(30) };
+    let run = measure(&candidates().map(slow), &options, usize::MAX);
+    // Pilots of 4 MiB take 17 of the 30 seconds; the others go to the cells that may be the best.
+    assert!(run.document.cells.iter().all(|cell| cell.skipped.is_none() && cell.samples[0].round == 0));
+    let samples = run.document.cells.iter().map(|cell| cell.samples.len()).collect::<Vec<_>>();
+    assert!(samples.iter().sum::<usize>() > 6 && run.spent <= Duration::from_secs(30), "{samples:?}");
 }
