@@ -198,7 +198,7 @@ impl Error {
         self.inner.source.as_ref().and_then(io::Error::raw_os_error)
     }
 
-    /// Returns the offset in the file at which it happened, in bytes, if it is known.
+    /// Returns the offset in the file at which the operation failed, in bytes, if it is known.
     pub fn offset(&self) -> Option<u64> {
         self.inner.offset
     }

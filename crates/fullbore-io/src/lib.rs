@@ -22,14 +22,14 @@
 //! # Features
 //!
 //! `tokio` and `futures` implement the traits of `tokio::io` and `futures::io` for `AsyncStream`; `serde`
-//! makes facts and options documents; `fault` injects faults in tests. None is on
+//! implements `Serialize` and `Deserialize` for facts and options; `fault` injects faults in tests. None is on
 //! by default.
 //!
 //! # Effects on the process
 //!
-//! The first mapping of a file installs a handler of SIGBUS on Unix, which passes on the signals of other mappings; large cached files
-//! are mapped. A stream that is dropped with bytes that it cannot write reports the loss on standard error. `FULLBORE_NO_LOCKS` in
-//! the environment turns share locks off.
+//! The first mapping of a file installs a handler of SIGBUS on Unix, which passes on the signals of other mappings. A stream that is
+//! dropped with bytes that it cannot write reports the loss on standard error, unless [`stream::on_loss`] is set.
+//! `FULLBORE_NO_LOCKS` in the environment, unless empty or `0`, turns share locks off.
 #![deny(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

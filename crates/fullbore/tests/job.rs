@@ -471,6 +471,16 @@ fn an_open_file_is_an_output() {
     file.seek(SeekFrom::Start(0)).unwrap();
     file.read_to_end(&mut bytes).unwrap();
     assert!(bytes == text);
+    // After a position, the output follows what is there.
+    file.set_len(0).unwrap();
+    file.seek(SeekFrom::Start(0)).unwrap();
+    file.write_all(b"head").unwrap();
+    let output = Output::try_from(file.try_clone().unwrap()).unwrap();
+    Job::new().transform_to(&op::shift(0), &path, output).unwrap();
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(0)).unwrap();
+    file.read_to_end(&mut bytes).unwrap();
+    assert!(bytes == [&b"head"[..], &text].concat());
     #[cfg(unix)]
     {
         let (mut receiver, sender) = std::io::pipe().unwrap();

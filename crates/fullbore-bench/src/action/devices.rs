@@ -254,7 +254,7 @@ impl Workload for DevicesWorkload {
         if highest > there {
             let what =
                 format!("needs {highest} directories, found {there}: name more directories with --dir");
-            let path = context.test_files().directory();
+            let path = context.test_files().named();
             return Err(Error::new(ErrorKind::Unsupported, "measure", path, what));
         }
         let mut first = None;

@@ -52,7 +52,7 @@ impl RunContext<'_> {
 
     pub(super) fn no_device(&self) -> Error {
         let what = "the file system keeps its files in memory: it has no device and no cold files";
-        Error::new(ErrorKind::Unsupported, "measure", self.test_files().directory(), what)
+        Error::new(ErrorKind::Unsupported, "measure", self.test_files().named(), what)
     }
 }
 

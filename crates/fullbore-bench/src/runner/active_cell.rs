@@ -1,5 +1,7 @@
 //! A cell while it is measured.
 
+use std::error::Error as _;
+
 use fullbore::{Error, Result};
 
 use super::headlines::Candidate;
@@ -24,6 +26,9 @@ const PILOTS: u32 = 3;
 
 /// Share of the wanted duration that a pilot must have; a pilot of a slower cell is repeated.
 const NEAR: f64 = 0.8;
+
+/// Requests per second up to which a device is slow: each takes longer than the latency of any medium but a rotating one.
+const SLOW: f64 = 1000.0;
 
 /// Bytes of a cell's first pilot.
 const PILOT: u64 = 4 << 20;
@@ -148,7 +153,7 @@ impl ActiveCell {
         self.workload.is_reference() && !self.failed
     }
 
-    /// The rates of the samples that count for the requested regime.
+    /// Returns the rates of the samples that count for the requested regime.
     pub(super) fn rates(&self) -> Vec<f64> {
         self.cell.counted_in(self.regime).map(Sample::rate).collect()
     }
@@ -178,7 +183,12 @@ impl ActiveCell {
     pub(super) fn refuse(&mut self, error: &Error) {
         self.failed = true;
         // Without the path, which is a file of the meter, removed after the run.
-        let reason = Some(error.what().map_or_else(|| error.to_string(), str::to_owned));
+        let reason = match (error.what(), error.source()) {
+            (Some(what), _) => what.to_owned(),
+            (None, Some(source)) => format!("cannot {}: {source}", error.operation()),
+            (None, None) => error.to_string(),
+        };
+        let reason = Some(reason);
         if self.rates().is_empty() {
             self.cell.skipped = reason;
         } else {
@@ -228,11 +238,15 @@ impl ActiveCell {
         context: (&RunContext<'_>, &DeviceLimits),
     ) -> Result<bool> {
         let limits = context.1;
+        let seconds = self.least.max(limits.sample_seconds());
+        // A device that allows more requests may not reach its limit: requests one at a time wait for one another.
         if let (Some(CacheState::Cold), Some(request)) =
             (self.cell.labels.cache_state(), self.cell.labels.request_bytes)
             && let Some(rate) = limits.sustained(self.cell.labels.operation == Operation::Write, request)
+            && seconds > 0.0
+            && rate <= SLOW * request as f64
         {
-            self.span = (rate * self.least.max(limits.sample_seconds())) as u64;
+            self.span = (rate * seconds) as u64;
         }
         for _ in 0..PILOTS {
             let (sample, spent) = self.take(number, 0.0, context)?;

@@ -97,7 +97,11 @@ impl Cells {
     /// decision needs, with longer samples; if there are none, all unfinished ones again.
     pub(super) fn select(&mut self, decisions: &Decisions, left: f64) -> Vec<usize> {
         let unfinished: Vec<usize> = self.unfinished().collect();
-        let is_coarse = |index: &usize| self.active[*index].cell.samples.len() < self.coarse;
+        let is_coarse = |index: &usize| {
+            let one = &self.active[*index];
+            // One that is too expensive for the rest of the time does not keep the others waiting.
+            one.cell.samples.len() < self.coarse && (self.coarse == COARSE || one.cost <= left)
+        };
         if unfinished.iter().any(is_coarse) {
             return match self.coarse {
                 COARSE => unfinished,
@@ -167,7 +171,7 @@ impl Cells {
             }
             let key = |&index: &usize| (decisions.rank(index), self.active[index].cost);
             let least_important = (0..self.active.len())
-                .filter(|&index| decisions.rank(index) > 0)
+                .filter(|&index| decisions.rank(index) > 0 && !self.active[index].is_cached())
                 .filter(|&index| is_kept(&&self.active[index]) && has_none(&&self.active[index]))
                 .max_by(|a, b| key(a).0.cmp(&key(b).0).then(key(a).1.total_cmp(&key(b).1)));
             match least_important {
@@ -218,7 +222,7 @@ impl Cells {
         iteration: &mut u64,
         mut observe: impl FnMut(&str),
     ) -> Result<()> {
-        let time = deadline.left();
+        let (time, round) = (deadline.left(), self.rounds());
         let mut sampled = 0.0;
         let mut order: Vec<usize> =
             (0..self.active.len()).filter(|&index| !self.active[index].failed).collect();
@@ -251,7 +255,10 @@ impl Cells {
             observe(&one.cell.id);
             *iteration += 1;
             match one.calibrate(*iteration, context) {
-                Ok(true) => sampled += one.cost,
+                Ok(true) => {
+                    sampled += one.cost;
+                    one.cell.samples.iter_mut().for_each(|sample| sample.round = round);
+                }
                 Ok(false) => {}
                 Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
                 Err(error) => one.refuse(&error),

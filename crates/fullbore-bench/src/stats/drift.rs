@@ -115,6 +115,15 @@ mod tests {
         assert_eq!(mann_kendall(&[1.0, 2.0, 3.0]), None);
     }
 
+    /// Of all pairs there would be five thousand million.
+    #[test]
+    fn many_samples_have_the_trend_of_their_groups() {
+        let values: Vec<f64> =
+            (0..100_000).map(|i| 1e6 + f64::from(i * 7919 % 100_000) + f64::from(i)).collect();
+        let drift = mann_kendall(&values).unwrap();
+        assert!((drift.relative_change - 0.09).abs() < 0.005 && drift.tau > 0.9, "{drift:?}");
+    }
+
     #[test]
     fn flat_and_tied_samples_do_not_drift() {
         let drift = mann_kendall(&[7.0; 12]).unwrap();

@@ -9,7 +9,8 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{HeldDir, Temporary};
 use fullbore::sys::{self, Handle, OpenFlags};
 
-/// The directory of a run, held open: a name in it is a file of the run even if another user renames the directory.
+/// The directory of a run, held open: on Linux a name in it is a file of the run even if another user renames the directory, and on
+/// Windows nobody can rename it.
 #[derive(Debug)]
 pub(super) struct OwnDirectory {
     // Closed first: Windows removes no directory that is open.
@@ -28,7 +29,7 @@ impl OwnDirectory {
         let (directory, name) =
             HeldDir::of(temporary.path()).map_err(|error| Error::io("open", temporary.path(), error))?;
         let directory = directory.fd().map_err(|error| Error::io("open", temporary.path(), error))?;
-        let flags = OpenFlags::READ | OpenFlags::DIRECTORY | OpenFlags::NOFOLLOW;
+        let flags = OpenFlags::READ | OpenFlags::DIRECTORY | OpenFlags::NOFOLLOW | OpenFlags::DENY_DELETE;
         let held = sys::open_at(&directory, &name, flags, 0).map_err(failed)?;
         if !is_own(&held).map_err(failed)? {
             let what = "another user has replaced it";
@@ -38,12 +39,12 @@ impl OwnDirectory {
         Ok(Self { _held: held, temporary, path })
     }
 
-    /// The path under which it was created.
+    /// Returns the path under which it was created.
     pub(super) fn named(&self) -> &Path {
         self.temporary.path()
     }
 
-    /// An error with the path under which the directory was created.
+    /// Replaces the path of an error by that under which the directory was created.
     pub(super) fn shown(&self, error: Error) -> Error {
         match error.path().strip_prefix(&self.path) {
             Ok(rest) => {

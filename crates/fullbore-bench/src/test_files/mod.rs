@@ -306,6 +306,14 @@ impl TestFiles {
         }
     }
 
+    /// Returns the path of the directory, or of the device, for messages and keys.
+    pub(crate) fn named(&self) -> &Path {
+        match &self.backing {
+            Backing::Directory { directory, .. } => directory.named(),
+            Backing::Device { path, .. } => path,
+        }
+    }
+
     /// Refuses trials that need files if the target is a block device.
     pub(crate) fn has_files(&self) -> Result<()> {
         match &self.backing {
@@ -399,11 +407,17 @@ impl TestFiles {
 
     /// Flushes written data to the device, so that the next round does not include writes of the last.
     pub(crate) fn flush(&self) -> Result<()> {
-        self.written.sync_data()?;
-        if self.has_files().is_err() {
-            return Ok(());
-        }
-        File::open_write(&self.output)?.sync_data()
+        let flush = || {
+            self.written.sync_data()?;
+            if self.has_files().is_err() {
+                return Ok(());
+            }
+            File::open_write(&self.output)?.sync_data()
+        };
+        flush().map_err(|error| match &self.backing {
+            Backing::Directory { directory, .. } => directory.shown(error),
+            Backing::Device { .. } => error,
+        })
     }
 
     /// Makes a range of a file warm by reading it.

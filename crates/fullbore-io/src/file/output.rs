@@ -42,7 +42,7 @@ pub enum Placement {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-#[must_use = "an output that is not committed leaves nothing under its name"]
+#[must_use = "an output must be committed to be complete"]
 pub struct Output {
     file: File,
     state: OutputState,
@@ -58,11 +58,12 @@ fn reject_stream(place: &TargetName) -> Result<()> {
         .advise("name a file, and copy streams with their files"))
 }
 
-/// Writes to an open file: to a regular file or block device in place, from its beginning; to anything else, and to files that append,
-/// in order.
+/// Writes to an open file: in place to a regular file or block device that is at its beginning, which is cut at the end of the
+/// output; in order to anything else, and to files that append or were taken over at a later position.
 impl From<File> for Output {
     fn from(file: File) -> Self {
-        let in_place = matches!(file.kind(), FileKind::Regular | FileKind::BlockDevice) && !file.appends();
+        let has_places = matches!(file.kind(), FileKind::Regular | FileKind::BlockDevice);
+        let in_place = has_places && !file.appends() && file.start() == 0;
         let state = match in_place {
             true => OutputState::Existing(cleanup::unfinished(file.path())),
             false => OutputState::Stream,

@@ -58,9 +58,7 @@ fn open(directory: impl AsHandle, name: &OsStr) -> sys::Result<Handle> {
     match sys::open_at(directory.as_handle(), name, flags, 0) {
         // The directory has the mode of the one that it is a copy of.
         Err(Code::ACCESS_DENIED) => {
-            // Not by its name, which may be another user's link by now.
-            let found = sys::open_at(directory.as_handle(), name, flags | OpenFlags::PATH, 0)?;
-            sys::change_mode_of(sys::handle_path(&found), 0o700)?;
+            sys::change_mode_at(directory.as_handle(), name, 0o700)?;
             sys::open_at(directory, name, flags, 0)
         }
         other => other,

@@ -35,7 +35,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Covers the first `len` bytes, from front to back.
+    /// Creates the scope of the first `len` bytes, from front to back.
     pub fn whole(len: u64) -> Self {
         Self { range: 0..len, order: Order::Sequential }
     }

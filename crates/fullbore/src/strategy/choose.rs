@@ -275,6 +275,16 @@ mod tests {
         Entry { job: ProfileJob::TransformNew(CacheState::Warm), measured: "2026-01-02".into(), ranked }
     }
 
+    /// Memory is limited by the run, not by the strategy that was measured.
+    #[test]
+    fn a_measured_strategy_has_the_memory_of_this_run() {
+        let large = Strategy { budget: 64 << 30, workers: 16, ..choose(&plan_input(), None).strategy };
+        let entry = entry(vec![measured(&large, 9e9)]);
+        assert!(entry.ranked[0].strategy.contains("budget=64G"));
+        let chosen = choose(&plan_input(), Some(&entry)).strategy;
+        assert_eq!((chosen.workers, chosen.budget), (16, plan_input().budget));
+    }
+
     /// Some systems do not report what is cached.
     #[test]
     fn a_long_run_without_known_residency_tries_deep_direct_reads() {

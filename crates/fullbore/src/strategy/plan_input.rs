@@ -101,7 +101,7 @@ pub struct Units {
 }
 
 impl PlanInput {
-    /// Describes a cached file of `len` bytes, read with one processor: the base of tests and examples.
+    /// Returns the facts of a cached file of `len` bytes, read with one processor: the base of tests and examples.
     pub fn reading(len: u64) -> Self {
         Self {
             purpose: Purpose::Read,

@@ -195,4 +195,14 @@ mod tests {
         let error = Profile::load(&path).unwrap_err().to_string();
         assert!(error.contains("not a profile") && error.contains("delete"), "{error}");
     }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_pipe_is_no_profile() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("profile.json");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let error = Profile::load(&path).unwrap_err();
+        assert!(error.path() == path && error.to_string().contains("not a regular file"), "{error}");
+    }
 }

@@ -203,7 +203,7 @@ impl Workload for InterfaceWorkload {
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
         let unready = || {
-            let directory = context.test_files().directory();
+            let directory = context.test_files().named();
             Error::new(ErrorKind::Invalid, "measure", directory, "the trial was not prepared")
         };
         let ready = self.ready.as_mut().ok_or_else(unready)?;

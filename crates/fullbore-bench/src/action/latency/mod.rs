@@ -141,7 +141,7 @@ impl LatencyWorkload {
         let direction = self.spec.direction;
         let name = format!(
             "{} {strategy} {direction:?} {:?} {:?}",
-            test_files.directory().display(),
+            test_files.named().display(),
             self.spec.order,
             self.spec.cache
         );

@@ -359,6 +359,11 @@ fn a_pilot_of_a_slow_device_is_the_first_sample() {
     let run = measure(&candidates().map(slow), &options, usize::MAX);
     // Pilots of 4 MiB take 17 of the 30 seconds; the others go to the cells that may be the best.
     assert!(run.document.cells.iter().all(|cell| cell.skipped.is_none() && cell.samples[0].round == 0));
+    let first: Vec<f64> = run.document.cells.iter().map(|cell| cell.samples[0].seconds).collect();
+    assert!(
+        first.iter().all(|&seconds| seconds > 4.0),
+        "pilots, which are longer than other samples: {first:?}"
+    );
     let samples = run.document.cells.iter().map(|cell| cell.samples.len()).collect::<Vec<_>>();
     assert!(samples.iter().sum::<usize>() > 6 && run.spent <= Duration::from_secs(30), "{samples:?}");
 }

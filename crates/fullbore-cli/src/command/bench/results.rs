@@ -1,13 +1,15 @@
 //! The results folder: created at the start, updated after the first measurement, complete at the end.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use fullbore::Error;
-use fullbore::file::{Durability, HeldDir, Output, Temporary};
+use fullbore::file::{Durability, FileKind, HeldDir, Output, Placement, Temporary};
 use fullbore::stream::FileStream;
+use fullbore::sys::{self, AtFlags};
 use fullbore_bench::document::{DOCUMENT, Document, rfc3339};
 use fullbore_bench::{csv, report};
 
@@ -75,7 +77,14 @@ impl ResultsFolder {
         name: &str,
         fill: impl FnOnce(&mut FileStream) -> Result<(), String>,
     ) -> Result<(), Exit> {
-        let output = Output::create_entry_at(&self.held, name.as_ref())?;
+        // An earlier file keeps its mode and owner; a link in the place of it is replaced.
+        let name = OsStr::new(name);
+        let directory = self.held.fd().map_err(|error| Error::io("open", &self.path, error))?;
+        let earlier = sys::stat_at(&directory, name, AtFlags::NOFOLLOW);
+        let output = match earlier.is_ok_and(|earlier| earlier.kind() == FileKind::Regular) {
+            true => Output::create_at(&self.held, name, Placement::Replace, None)?,
+            false => Output::create_entry_at(&self.held, name)?,
+        };
         let mut stream = FileStream::new(output.file().clone());
         fill(&mut stream)
             .and_then(|()| stream.flush().map_err(|error| error.to_string()))

@@ -66,8 +66,18 @@ pub fn change_mode_of(path: impl PathArg, mode: u32) -> Result<()> {
     Ok(rustix::fs::chmod(path, permissions(mode))?)
 }
 
-pub fn change_mode_at(directory: impl AsFd, name: impl PathArg, mode: u32) -> Result<()> {
-    Ok(rustix::fs::chmodat(directory, name, permissions(mode), rustix::fs::AtFlags::empty())?)
+/// Sets the mode of a name in a directory; a link is not followed.
+#[cfg(target_os = "linux")]
+pub fn change_mode_at(directory: impl AsFd, name: impl PathArg + Copy, mode: u32) -> Result<()> {
+    // The call takes no descriptor opened with `PATH`; its path under `/proc` leads to the entry itself.
+    let entry = open_at(&directory, name, OpenFlags::PATH | OpenFlags::NOFOLLOW, 0)?;
+    change_mode_of(super::open::handle_path(&entry), mode)
+}
+
+/// Sets the mode of a name in a directory; a link is not followed.
+#[cfg(not(target_os = "linux"))]
+pub fn change_mode_at(directory: impl AsFd, name: impl PathArg + Copy, mode: u32) -> Result<()> {
+    Ok(rustix::fs::chmodat(directory, name, permissions(mode), AtFlags::NOFOLLOW.to_system())?)
 }
 
 /// Sets the owner and group of an open file; `None` keeps one.
@@ -79,25 +89,27 @@ pub fn change_owner(file: impl AsFd, user: Option<u32>, group: Option<u32>) -> R
 /// user's, because another file may have taken the name.
 pub fn change_owner_of_created(
     directory: impl AsFd,
-    name: impl PathArg,
+    name: impl PathArg + Copy,
     kind: FileKind,
     user: Option<u32>,
     group: Option<u32>,
 ) -> Result<()> {
-    let entry = open_at(directory, name, OpenFlags::PATH | OpenFlags::NOFOLLOW, 0)?;
-    let there = status(&entry)?;
+    // The descriptor is that of the entry that was inspected, whatever takes its name.
+    #[cfg(target_os = "linux")]
+    let (directory, name, flags) =
+        (open_at(&directory, name, OpenFlags::PATH | OpenFlags::NOFOLLOW, 0)?, "", AtFlags::EMPTY_PATH);
+    #[cfg(not(target_os = "linux"))]
+    let flags = AtFlags::NOFOLLOW;
+    let there = stat_at(&directory, name, flags)?;
     let is_new = there.kind() == kind && (there.nlink == 1 || kind == FileKind::Directory);
+    if is_new && user.is_none_or(|id| id == there.uid) && group.is_none_or(|id| id == there.gid) {
+        return Ok(());
+    }
     if !is_new || there.uid != effective_user() {
         return Err(Code::NOT_PERMITTED);
     }
     let (user, group) = (user.map(Uid::from_raw), group.map(Gid::from_raw));
-    #[cfg(target_os = "macos")]
-    return Ok(rustix::fs::fchown(entry, user, group)?);
-    #[cfg(not(target_os = "macos"))]
-    {
-        let flags = rustix::fs::AtFlags::from_bits_retain(libc::AT_EMPTY_PATH as u32);
-        Ok(rustix::fs::chownat(entry, "", user, group, flags)?)
-    }
+    Ok(rustix::fs::chownat(&directory, name, user, group, flags.to_system())?)
 }
 
 fn times(of: &Status) -> Timestamps {
@@ -170,4 +182,35 @@ pub fn set_attribute(file: impl AsFd, name: impl PathArg, value: &[u8]) -> Resul
 #[cfg(not(target_os = "freebsd"))]
 pub fn set_attribute_of_name(path: impl PathArg, name: impl PathArg, value: &[u8]) -> Result<()> {
     Ok(rustix::fs::lsetxattr(path, name, value, rustix::fs::XattrFlags::empty())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_of_another_user_is_not_given_away() {
+        if effective_user() != 0 {
+            return println!("skipped: giving files away needs root");
+        }
+        let room = tempfile::tempdir().unwrap();
+        let directory = std::fs::File::open(room.path()).unwrap();
+        let owner = |name: &str| stat_at(&directory, name, AtFlags::NOFOLLOW).unwrap().uid;
+        let give = |name: &str, kind, user| change_owner_of_created(&directory, name, kind, Some(user), None);
+        for name in ["own", "theirs"] {
+            std::fs::write(room.path().join(name), "").unwrap();
+        }
+        std::os::unix::fs::symlink("theirs", room.path().join("link")).unwrap();
+        give("theirs", FileKind::Regular, 7).unwrap();
+        // Done already; then refused.
+        give("theirs", FileKind::Regular, 7).unwrap();
+        assert_eq!(give("theirs", FileKind::Regular, 8), Err(Code::NOT_PERMITTED));
+        assert_eq!(give("own", FileKind::Fifo, 8), Err(Code::NOT_PERMITTED));
+        give("link", FileKind::Symlink, 8).unwrap();
+        assert_eq!((owner("own"), owner("theirs"), owner("link")), (0, 7, 8));
+        // A link is not followed.
+        assert!(change_mode_at(&directory, "link", 0o777).is_err());
+        change_mode_at(&directory, "own", 0o640).unwrap();
+        assert_eq!(stat_at(&directory, "own", AtFlags::NOFOLLOW).unwrap().permissions(), 0o640);
+    }
 }

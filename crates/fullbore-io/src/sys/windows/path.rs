@@ -135,7 +135,7 @@ pub(super) fn native(path: &Path) -> Result<Vec<u16>> {
 }
 
 /// Returns a path of an open directory that holds whatever takes its name: none here, where nobody can rename a
-/// directory that is open without sharing.
+/// directory that is open with `DENY_DELETE`.
 pub fn shared_path(_: &impl AsHandle) -> Option<PathBuf> {
     None
 }

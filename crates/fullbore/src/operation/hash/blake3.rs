@@ -23,7 +23,7 @@ pub enum Blake3Mode {
 }
 
 impl Blake3Mode {
-    /// Derives keys for a context: a text that is constant in the program, and unique to this use.
+    /// Creates the mode that derives keys for a context: a text that is constant in the program, and unique to this use.
     pub fn derive(context: &str) -> Self {
         Self::Derive(hazmat::hash_derive_key_context(context))
     }

@@ -151,9 +151,12 @@ impl TreeCopy<'_> {
         let now = sys::status(fd).map_err(of_source)?;
         let modified = FileStamp::of(&now) != FileStamp::of(stat);
         let changed = || Error::changed(directory.source_path(source), "modified while being read");
-        // The kernel makes files whose length is not the reported one, and some of no length at each reading.
-        if modified && (wanted != 0 || !lengthless(fd, stat))
-            || wanted != 0 && read != wanted && !lengthless(fd, stat)
+        // Files that the kernel generates: the length of some is nominal, and some are empty and new at each reading.
+        let generated = || {
+            let kind = sys::file_system_kind(fd);
+            kind.is_ok_and(|kind| kind.is_off_device() && !kind.is_in_memory())
+        };
+        if modified && (wanted != 0 || !generated()) || wanted != 0 && read != wanted && !lengthless(fd, stat)
         {
             return Err(changed());
         }
