@@ -6,7 +6,9 @@ use rustix::fs::{Access, FileType, Gid, Stat, Timespec, Timestamps, Uid};
 
 use super::code::calls;
 use super::names::AtFlags;
-use super::open::{OpenFlags, PathArg, open_at, permissions};
+#[cfg(target_os = "linux")]
+use super::open::{OpenFlags, open_at};
+use super::open::{PathArg, permissions};
 use super::process::effective_user;
 use crate::sys::code::{Code, Result};
 use crate::sys::types::{FileKind, Status};
@@ -56,6 +58,29 @@ pub fn stat_at(directory: impl AsFd, name: impl PathArg, flags: AtFlags) -> Resu
 /// Fails unless the effective user may write to a name in a directory: `faccessat(2)`.
 pub fn writable_at(directory: impl AsFd, name: impl PathArg) -> Result<()> {
     Ok(rustix::fs::accessat(directory, name, Access::WRITE_OK, rustix::fs::AtFlags::EACCESS)?)
+}
+
+/// Returns a path of an open directory that this process and its children can use whatever takes its name; `None` where
+/// the system has none.
+#[cfg(target_os = "linux")]
+pub fn shared_path(directory: &impl AsFd) -> Option<std::path::PathBuf> {
+    // The number that `/proc` has for this process: it may belong to another namespace.
+    let own = std::fs::read_link("/proc/self").ok()?;
+    let path = std::path::PathBuf::from(format!(
+        "/proc/{}/fd/{}",
+        own.display(),
+        std::os::fd::AsRawFd::as_raw_fd(&directory.as_fd())
+    ));
+    let found = stat(path.as_path()).ok()?;
+    let held = status(directory.as_fd()).ok()?;
+    (found.identity() == held.identity()).then_some(path)
+}
+
+/// A path of an open directory that this process and its children can use whatever takes its name; `None` where the system has
+/// none.
+#[cfg(not(target_os = "linux"))]
+pub fn shared_path(_: &impl AsFd) -> Option<std::path::PathBuf> {
+    None
 }
 
 pub fn change_mode(file: impl AsFd, mode: u32) -> Result<()> {

@@ -212,25 +212,6 @@ pub fn handle_path(file: &impl AsFd) -> PathBuf {
     format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()).into()
 }
 
-/// Returns a path of an open directory that this process and its children can use whatever takes its name; `None` where
-/// the system has none.
-#[cfg(target_os = "linux")]
-pub fn shared_path(directory: &impl AsFd) -> Option<PathBuf> {
-    // The number that `/proc` has for this process: it may belong to another namespace.
-    let own = std::fs::read_link("/proc/self").ok()?;
-    let path = PathBuf::from(format!("/proc/{}/fd/{}", own.display(), directory.as_fd().as_raw_fd()));
-    let found = super::attributes::stat(path.as_path()).ok()?;
-    let held = super::attributes::status(directory.as_fd()).ok()?;
-    (found.identity() == held.identity()).then_some(path)
-}
-
-/// A path of an open directory that this process and its children can use whatever takes its name; `None` where the system has
-/// none.
-#[cfg(not(target_os = "linux"))]
-pub fn shared_path(_: &impl AsFd) -> Option<PathBuf> {
-    None
-}
-
 /// Returns the path of an open file: the name by which it was opened or last renamed, where the system reports it.
 #[cfg(not(target_os = "linux"))]
 pub fn handle_path(file: &impl AsFd) -> PathBuf {
