@@ -1,7 +1,7 @@
 //! The first programs of a new user, and their edge cases.
 
 use std::fs;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -459,39 +459,6 @@ fn postponed_names_are_backed_up_once() {
     assert_eq!((stats.failed, stats.files, stats.hard_links), (0, 1, 1));
     assert_eq!(fs::read(at("target/b/y.~1~")).unwrap(), b"old");
     assert!(!at("target/b/y.~2~").exists());
-}
-
-#[test]
-fn an_open_file_is_an_output() {
-    let (_directory, path, text) = directory();
-    let mut file = tempfile::tempfile().unwrap();
-    let output = Output::try_from(file.try_clone().unwrap()).unwrap();
-    Job::new().transform_to(&op::shift(0), &path, output).unwrap();
-    let mut bytes = Vec::new();
-    file.seek(SeekFrom::Start(0)).unwrap();
-    file.read_to_end(&mut bytes).unwrap();
-    assert!(bytes == text);
-    // After a position, the output follows what is there.
-    file.set_len(0).unwrap();
-    file.seek(SeekFrom::Start(0)).unwrap();
-    file.write_all(b"head").unwrap();
-    let output = Output::try_from(file.try_clone().unwrap()).unwrap();
-    Job::new().transform_to(&op::shift(0), &path, output).unwrap();
-    let mut bytes = Vec::new();
-    file.seek(SeekFrom::Start(0)).unwrap();
-    file.read_to_end(&mut bytes).unwrap();
-    assert!(bytes == [&b"head"[..], &text].concat());
-    #[cfg(unix)]
-    {
-        let (mut receiver, sender) = std::io::pipe().unwrap();
-        let reader = std::thread::spawn(move || {
-            let mut bytes = Vec::new();
-            receiver.read_to_end(&mut bytes).map(|_| bytes)
-        });
-        let sender = fs::File::from(std::os::fd::OwnedFd::from(sender));
-        Job::new().transform_to(&op::shift(0), &path, Output::try_from(sender).unwrap()).unwrap();
-        assert!(reader.join().unwrap().unwrap() == text);
-    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Transformations: any strategy, operation and size gives the result of the scalar, serial run.
 
 use std::fs;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use fullbore::engine::METHODS;
@@ -8,6 +9,7 @@ use fullbore::error::Error;
 use fullbore::file::{Durability, File, Output, Placement};
 use fullbore::operation::{self, Kernel, Transform};
 use fullbore::strategy::{Allocation, Model, NAMED};
+use fullbore::{Job, op};
 use fullbore_testkit::ground::{bytes, directories, everywhere};
 use proptest::prelude::*;
 
@@ -230,5 +232,40 @@ proptest! {
         let back = run(&*simd(&format!("shift:{}", -shift)), &path, &path, None, &strategy).unwrap();
         prop_assert_eq!(there, back);
         prop_assert!(fs::read(&path).unwrap() == data, "{}", strategy);
+    }
+}
+
+#[test]
+fn an_open_file_is_an_output() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, text) = (directory.path().join("input"), bytes(2_600_000, 3));
+    fs::write(&path, &text).unwrap();
+    let transform = |output: fs::File| {
+        Job::new().transform_to(&op::shift(0), &path, Output::try_from(output).unwrap()).unwrap()
+    };
+    let mut file = tempfile::tempfile().unwrap();
+    let content = |file: &mut fs::File| {
+        let mut bytes = Vec::new();
+        file.seek(SeekFrom::Start(0)).unwrap();
+        file.read_to_end(&mut bytes).unwrap();
+        bytes
+    };
+    transform(file.try_clone().unwrap());
+    assert!(content(&mut file) == text);
+    // After a position, the output follows what is there.
+    file.set_len(0).unwrap();
+    file.seek(SeekFrom::Start(0)).unwrap();
+    file.write_all(b"head").unwrap();
+    transform(file.try_clone().unwrap());
+    assert!(content(&mut file) == [&b"head"[..], &text].concat());
+    #[cfg(unix)]
+    {
+        let (mut receiver, sender) = std::io::pipe().unwrap();
+        let reader = std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            receiver.read_to_end(&mut bytes).map(|_| bytes)
+        });
+        transform(fs::File::from(std::os::fd::OwnedFd::from(sender)));
+        assert!(reader.join().unwrap().unwrap() == text);
     }
 }

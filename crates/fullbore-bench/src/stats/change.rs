@@ -326,11 +326,8 @@ fn weakest_by_distance(values: &[f64], edges: &[usize]) -> Option<usize> {
 /// True if a line (Theil and Sen's) explains the values better than levels between `edges`, each judged by the absolute
 /// residuals and charged for its parameters (Schwarz's criterion).
 fn line_fits_better(values: &[f64], edges: &[usize]) -> bool {
-    // A thousand values distinguish a line from steps; all pairs of more would take long.
-    let every = values.len().div_ceil(1000);
-    let thin: Vec<f64> = values.iter().copied().step_by(every).collect();
-    let (Some(drift), Some(middle)) = (mann_kendall(&thin), median(&thin)) else { return false };
-    let slope = drift.relative_change * middle / (thin.len() - 1) as f64 / every as f64;
+    let (Some(drift), Some(middle)) = (mann_kendall(values), median(values)) else { return false };
+    let slope = drift.relative_change * middle / (values.len() - 1) as f64;
     let flattened: Vec<f64> = values.iter().enumerate().map(|(i, v)| v - slope * i as f64).collect();
     let left = |part: &[f64]| median(part).map_or(0.0, |m| part.iter().map(|v| (v - m).abs()).sum::<f64>());
     let line = left(&flattened);

@@ -36,7 +36,8 @@ impl Drift {
 pub fn mann_kendall(values: &[f64]) -> Option<Drift> {
     let points: Vec<(f64, f64)> =
         values.iter().enumerate().filter(|(_, v)| v.is_finite()).map(|(i, v)| (i as f64, *v)).collect();
-    let group = points.len().div_ceil(POINTS).max(1);
+    let span = points.last()?.0 - points[0].0;
+    let group = points.len().div_ceil(POINTS);
     let middle = |points: &[(f64, f64)]| {
         let values: Vec<f64> = points.iter().map(|point| point.1).collect();
         (points[0].0, median(&values).unwrap_or(points[0].1))
@@ -60,7 +61,7 @@ pub fn mann_kendall(values: &[f64]) -> Option<Drift> {
     let pairs = (n * (n - 1) / 2) as f64;
     let p = if n <= EXACT_UP_TO && !ties { exact_p(n, score) } else { normal_p(&points, score) };
     let middle = median(&points.iter().map(|p| p.1).collect::<Vec<_>>())?;
-    let rise = median(&slopes)? * (points[n - 1].0 - points[0].0);
+    let rise = median(&slopes)? * span;
     let relative_change = if middle == 0.0 { 0.0 } else { rise / middle };
     Some(Drift { tau: score as f64 / pairs, p, relative_change })
 }

@@ -1,7 +1,6 @@
 //! Creation of test files on the device.
 
-use std::path::Path;
-
+use super::directory::OwnDirectory;
 use fullbore::buf::ALIGNMENT;
 use fullbore::engine::CachePolicy;
 use fullbore::error::{Error, ErrorKind};
@@ -22,7 +21,7 @@ pub(super) fn check_backed_by_device(file: &File) -> Result<()> {
 }
 
 pub(super) struct FileCreator<'a> {
-    pub(super) directory: &'a Path,
+    pub(super) directory: &'a OwnDirectory,
     pub(super) seed: u64,
     pub(super) temporaries: Vec<Temporary>,
     pub(super) progress: &'a Progress,
@@ -44,8 +43,19 @@ impl FileCreator<'_> {
         len: u64,
         enough: impl Fn(u64) -> bool,
     ) -> Result<File> {
+        self.fill_named(name, content, len, enough).map_err(|error| self.directory.shown(error))
+    }
+
+    fn fill_named(
+        &mut self,
+        name: &str,
+        content: &dyn Generate,
+        len: u64,
+        enough: impl Fn(u64) -> bool,
+    ) -> Result<File> {
         const STEP: u64 = 16 << 20;
-        let (temporary, file) = Temporary::make(self.directory.join(name), |path| File::create_new(path))?;
+        let (temporary, file) =
+            Temporary::make(self.directory.path.join(name), |path| File::create_new(path))?;
         self.temporaries.push(temporary);
         let output = Output::create(file.path(), Placement::Overwrite, None)?;
         let spec = StrategySpec { read_cache: Some(CachePolicy::Keep), ..StrategySpec::default() };

@@ -1,8 +1,9 @@
 //! The directory of a run, and the watcher process, which removes the directory if this process could not.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 
 use fullbore::Result;
 use fullbore::error::{Error, ErrorKind};
@@ -24,11 +25,8 @@ impl OwnDirectory {
     /// Creates the directory of a run within `parent`. In containers, runs have the same process number again and again: a
     /// directory that a killed run left has its name, and is left alone.
     pub(super) fn create(parent: &Path, seed: u64, notes: &mut Vec<String>) -> Result<Self> {
-        let temporary = create(parent, seed, notes)?;
+        let (temporary, (directory, name)) = create(parent, seed, notes)?;
         let failed = |error: sys::Code| Error::io("open", temporary.path(), error.into());
-        let (directory, name) =
-            HeldDir::of(temporary.path()).map_err(|error| Error::io("open", temporary.path(), error))?;
-        let directory = directory.fd().map_err(|error| Error::io("open", temporary.path(), error))?;
         let flags = OpenFlags::READ | OpenFlags::DIRECTORY | OpenFlags::NOFOLLOW | OpenFlags::DENY_DELETE;
         let held = sys::open_at(&directory, &name, flags, 0).map_err(failed)?;
         if !is_own(&held).map_err(failed)? {
@@ -67,7 +65,8 @@ fn is_own(directory: &Handle) -> sys::Result<bool> {
     Ok(same)
 }
 
-fn create(parent: &Path, seed: u64, notes: &mut Vec<String>) -> Result<Temporary> {
+/// Creates the directory; also returns the one that it is in, held open, and its name there.
+fn create(parent: &Path, seed: u64, notes: &mut Vec<String>) -> Result<(Temporary, (Arc<Handle>, OsString))> {
     const ATTEMPTS: u32 = 16;
     let stem = format!(".fullbore-bench-{}-{seed:x}", std::process::id());
     let mut attempt = 0;
@@ -77,16 +76,18 @@ fn create(parent: &Path, seed: u64, notes: &mut Vec<String>) -> Result<Temporary
         let made = Temporary::make_tree(path.clone(), |path| {
             let make = || {
                 let (directory, name) = HeldDir::of(path)?;
-                sys::make_directory(directory.fd()?, &name, 0o700).map_err(std::io::Error::from)
+                let directory = directory.fd()?;
+                sys::make_directory(&directory, &name, 0o700)?;
+                Ok((directory, name))
             };
-            make().map_err(|error| Error::io("create", path, error))
+            make().map_err(|error: std::io::Error| Error::io("create", path, error))
         });
         match made {
             Err(error) if error.kind() == ErrorKind::AlreadyExists && attempt < ATTEMPTS => {
                 notes.push(format!("{} exists: remove it if no run uses it", path.display()));
                 attempt += 1;
             }
-            made => return Ok(made?.0),
+            made => return made,
         }
     }
 }

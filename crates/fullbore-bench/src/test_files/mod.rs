@@ -193,11 +193,10 @@ impl TestFiles {
         let mut notes = Vec::new();
         let directory = OwnDirectory::create(parent, seed, &mut notes)?;
         let watchdog = Watchdog::spawn(directory.named());
-        let mut creator = FileCreator { directory: &directory.path, seed, temporaries: Vec::new(), progress };
+        let mut creator = FileCreator { directory: &directory, seed, temporaries: Vec::new(), progress };
         let start = Instant::now();
         // The first file is written in steps: its speed predicts the time of the others.
-        let ends = |done| !insist && ends_here(done, start.elapsed(), patience);
-        let cold = creator.file("cold", len, ends).map_err(|error| directory.shown(error))?;
+        let cold = creator.file("cold", len, |done| !insist && ends_here(done, start.elapsed(), patience))?;
         let made = cold.stamp()?.len;
         if made < len {
             notes.push(format!(
@@ -218,9 +217,8 @@ impl TestFiles {
         // A file that no trial uses is replaced by an existing one.
         // Trials reopen the files; others would keep the pages of those that are evicted.
         let cold = cold.evictable();
-        let mut file = |needed: bool, name, len| match needed {
-            true => creator.file(name, len, |_| false).map_err(|error| directory.shown(error)),
-            false => Ok(cold.clone()),
+        let mut file = |needed: bool, name, len| {
+            if needed { creator.file(name, len, |_| false) } else { Ok(cold.clone()) }
         };
         let warm = file(needs.warm, "warm", len)?;
         let written = file(needs.written, "written", len)?;
@@ -316,8 +314,13 @@ impl TestFiles {
 
     /// Refuses trials that need files if the target is a block device.
     pub(crate) fn has_files(&self) -> Result<()> {
+        self.own_directory().map(drop)
+    }
+
+    /// Returns the directory; fails if the target is a block device.
+    fn own_directory(&self) -> Result<&OwnDirectory> {
         match &self.backing {
-            Backing::Directory { .. } => Ok(()),
+            Backing::Directory { directory, .. } => Ok(directory),
             Backing::Device { path, .. } => {
                 let what = "a block device cannot hold files; its blocks are read and overwritten";
                 Err(Error::new(ErrorKind::Unsupported, "measure", path, what))
@@ -357,11 +360,11 @@ impl TestFiles {
         evictable: bool,
         content: impl FnOnce() -> Result<G>,
     ) -> Result<File> {
-        self.has_files()?;
+        let directory = self.own_directory()?;
         if let Some(file) = self.sized.borrow().get(&(purpose.to_owned(), len)) {
             return Ok(file.clone());
         }
-        let (directory, progress) = (self.directory(), Progress::default());
+        let progress = Progress::default();
         let mut creator = FileCreator { directory, seed: 0, temporaries: Vec::new(), progress: &progress };
         let file = creator.fill(name, &content()?, len, |_| false)?;
         let file = if evictable { file.evictable() } else { file };
@@ -407,17 +410,12 @@ impl TestFiles {
 
     /// Flushes written data to the device, so that the next round does not include writes of the last.
     pub(crate) fn flush(&self) -> Result<()> {
+        let Ok(directory) = self.own_directory() else { return self.written.sync_data() };
         let flush = || {
             self.written.sync_data()?;
-            if self.has_files().is_err() {
-                return Ok(());
-            }
             File::open_write(&self.output)?.sync_data()
         };
-        flush().map_err(|error| match &self.backing {
-            Backing::Directory { directory, .. } => directory.shown(error),
-            Backing::Device { .. } => error,
-        })
+        flush().map_err(|error| directory.shown(error))
     }
 
     /// Makes a range of a file warm by reading it.

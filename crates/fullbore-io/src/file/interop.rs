@@ -23,6 +23,15 @@ impl TryFrom<fs::File> for File {
     }
 }
 
+/// As for a [`File`] that took over the open file.
+impl TryFrom<fs::File> for Output {
+    type Error = Error;
+
+    fn try_from(file: fs::File) -> Result<Self> {
+        File::try_from(file).map(Self::from)
+    }
+}
+
 /// The descriptor, duplicated: clones of the handle stay usable.
 impl TryFrom<&File> for Handle {
     type Error = Error;

@@ -72,15 +72,6 @@ impl From<File> for Output {
     }
 }
 
-/// As for a [`File`] that took over the open file.
-impl TryFrom<std::fs::File> for Output {
-    type Error = Error;
-
-    fn try_from(file: std::fs::File) -> Result<Self> {
-        File::try_from(file).map(Self::from)
-    }
-}
-
 impl Output {
     /// Opens `path` as the output of a run that reads `input`. Pipes and devices are written directly.
     ///

@@ -94,7 +94,7 @@ pub(super) fn is_old(figure: &Figure) -> bool {
 }
 
 /// Opens a regular file: a pipe would wait for a writer.
-pub(super) fn open_regular(path: &Path) -> io::Result<std::fs::File> {
+pub(super) fn open_document(path: &Path) -> io::Result<std::fs::File> {
     match std::fs::metadata(path)?.is_file() {
         true => std::fs::File::open(path),
         false => Err(io::Error::other("not a regular file")),
@@ -103,7 +103,7 @@ pub(super) fn open_regular(path: &Path) -> io::Result<std::fs::File> {
 
 /// The figures of a document; none if it cannot be read or is not this user's.
 pub(super) fn read(path: &Path) -> Vec<Figure> {
-    let Some(file) = open_regular(path).ok().filter(is_ours) else { return Vec::new() };
+    let Some(file) = open_document(path).ok().filter(is_ours) else { return Vec::new() };
     let document =
         read_text(file, LARGEST).ok().and_then(|text| serde_json::from_str::<Document>(&text).ok());
     let document = document.filter(|document| document.version == VERSION).unwrap_or_default();

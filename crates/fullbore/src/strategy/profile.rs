@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::figure::open_regular;
+use super::figure::open_document;
 use super::job::ProfileJob;
 use super::learned::Learned;
 use fullbore_io::error::{Error, ErrorKind, Result};
@@ -93,7 +93,7 @@ impl Profile {
     /// The system's; [`ErrorKind::Invalid`] if it is not a profile, or one of a newer version.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let text = match open_regular(path).and_then(|file| read_text(file, DOCUMENT_LIMIT)) {
+        let text = match open_document(path).and_then(|file| read_text(file, DOCUMENT_LIMIT)) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(Error::io("read the profile", path, error)),
