@@ -302,12 +302,16 @@ impl<'a> Planner<'a> {
             spec: self.spec.clone(),
             selections: Arc::default(),
         };
+        let same = |one: &Strategy, two: &Strategy| {
+            // The stripe of a single worker has no effect.
+            let stripe = if one.workers == 1 { two.stripe } else { one.stripe };
+            Strategy { stripe, ..one.clone() } == *two
+        };
         let work = |plan: &Plan, contenders: &[Contender]| {
             let mut kept: Vec<Contender> = Vec::new();
             for contender in contenders {
                 if let Some(strategy) = plan.fitted(&contender.strategy, input, output)
-                    // The stripe of a single worker has no effect, and is not in the text.
-                    && kept.iter().all(|other| other.strategy.to_string() != strategy.to_string())
+                    && !kept.iter().any(|other| same(&other.strategy, &strategy))
                 {
                     kept.push(Contender { strategy, ..contender.clone() });
                 }

@@ -48,7 +48,7 @@ pub(super) fn widen(
     let bits = usual_mode(within, usual(preserve, stat));
     match to {
         AttributeTarget::Open(fd) => sys::change_mode(fd, bits),
-        AttributeTarget::Name(directory, name) => sys::change_mode_at(directory, name, bits),
+        AttributeTarget::Name(directory, name) => chmod(directory, name, stat, bits),
     }
 }
 
