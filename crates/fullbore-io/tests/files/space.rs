@@ -1,10 +1,13 @@
 //! Holes and blocks.
 
+use std::time::{Duration, Instant};
+
 use fullbore_io::error::ErrorKind;
-use fullbore_io::file::File;
+use fullbore_io::file::{CachePolicy, File};
 
 use crate::made;
 use fullbore_testkit::ground::{NULL, bytes, everywhere};
+use fullbore_testkit::runs_all;
 
 #[test]
 fn punching_frees_blocks_and_reserving_takes_them() {
@@ -26,6 +29,31 @@ fn punching_frees_blocks_and_reserving_takes_them() {
         file.reserve(4 << 20..8 << 20).unwrap();
         assert!(blocks() >= 6 << 20, "{}", blocks());
         assert_eq!(file.stamp().unwrap().len, 4 << 20);
+    });
+}
+
+/// Linux drops pages written with `DontCache` when they are on the device; for a moment one `lseek` calls such data a hole.
+#[test]
+fn data_is_never_reported_as_a_hole() {
+    let time = Duration::from_secs(if runs_all("15 s of queries during writeback") { 15 } else { 1 });
+    everywhere(|directory| {
+        let file = File::create_new(directory.join("reserved")).unwrap();
+        file.set_len(1 << 20).unwrap();
+        let (writer, _) = file.with_cache(CachePolicy::DontCache);
+        let start = Instant::now();
+        while start.elapsed() < time {
+            if !made(file.punch_hole(0..1 << 16)) {
+                return println!("skipped: {}: no holes", directory.display());
+            }
+            file.reserve(0..1 << 16).unwrap();
+            writer.write_all_at(&[1; 120], 20479).unwrap();
+            for _ in 0..60 {
+                let data = file.seek_data(18486).unwrap();
+                assert!(data.is_some_and(|data| data <= 20479), "data at {data:?}");
+                let hole = file.seek_hole(20479).unwrap();
+                assert!(hole.is_some_and(|hole| hole >= 20599), "hole at {hole:?}");
+            }
+        }
     });
 }
 
