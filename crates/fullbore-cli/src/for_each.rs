@@ -79,7 +79,7 @@ pub fn fold_files<F: Fold>(
         &run,
         what,
         files,
-        |file, executor, worker| Ok(executor.fold(operation, file, worker)?.1),
+        |file, executor, worker| Ok(executor.fold(operation, file, worker)?.0),
         |path, state| report(&run, path, state),
     )?;
     run.end(run.progress.bytes_done());

@@ -150,10 +150,7 @@ impl Job {
                 let stats = Stats { bytes: bytes.len() as u64, ..Stats::default() };
                 Ok((pattern::fold_bytes(operation, bytes), stats))
             }
-            Opened::File(file) => {
-                let (stats, state) = self.executor().fold(operation, &file, &mut Worker::default())?;
-                Ok((state, stats))
-            }
+            Opened::File(file) => self.executor().fold(operation, &file, &mut Worker::default()),
         }
     }
 
@@ -282,7 +279,7 @@ impl Job {
     /// let stats = Job::new().map_ordered(
     ///     paths.into_iter(),
     ///     |path, sender, worker, executor| {
-    ///         let (_, lines) = executor.fold(&op::count_lines(), &worker.open(path)?, worker)?;
+    ///         let (lines, _) = executor.fold(&op::count_lines(), &worker.open(path)?, worker)?;
     ///         sender.send((path, lines), 0).map(drop)
     ///     },
     ///     |(path, lines)| {

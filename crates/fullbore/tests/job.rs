@@ -201,7 +201,7 @@ fn an_executor_may_be_used_while_it_emits() {
     }
     let mut counts = Vec::new();
     let emit = |_| {
-        counts.push(executor.fold(&lines, &file, &mut Worker::default())?.1);
+        counts.push(executor.fold(&lines, &file, &mut Worker::default())?.0);
         Ok(ControlFlow::Continue(()))
     };
     executor.search(&Lengths, &file, &mut Worker::default(), emit).unwrap();

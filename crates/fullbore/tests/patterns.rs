@@ -183,7 +183,7 @@ fn results_of_many_files_come_whole_and_in_order() {
             .map_ordered(
                 files.iter(),
                 |(path, _), sender, worker, executor| {
-                    let (stats, shown) = executor.fold(&Shown(Split::Any), &File::open(path)?, worker)?;
+                    let (shown, stats) = executor.fold(&Shown(Split::Any), &File::open(path)?, worker)?;
                     let _ = sender.send((path.clone(), stats.bytes), 0)?;
                     let bytes: Vec<u8> = shown.into_iter().flat_map(|(_, bytes)| bytes).collect();
                     for piece in bytes.chunks(1 << 20) {
@@ -310,7 +310,7 @@ fn files_without_a_length_are_read_to_their_end() {
         assert_eq!(shown(state), stats.bytes);
         let executor = Executor::new(&spec, &progress);
         let input = File::open(path).unwrap();
-        let (stats, state) = executor.fold(&Shown(Split::Any), &input, &mut Default::default()).unwrap();
+        let (state, stats) = executor.fold(&Shown(Split::Any), &input, &mut Default::default()).unwrap();
         assert_eq!(shown(state), stats.bytes);
     }
 }

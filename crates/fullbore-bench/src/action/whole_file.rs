@@ -273,7 +273,7 @@ impl SmallFilesWorkload {
         Executor::new(&self.requested.spec, progress).map_ordered(
             self.files.iter().map(File::path),
             |path, sender, worker, executor| {
-                let (stats, lines) = executor.fold(&op::count_lines(), &worker.open(path)?, worker)?;
+                let (lines, stats) = executor.fold(&op::count_lines(), &worker.open(path)?, worker)?;
                 std::hint::black_box(lines);
                 sender.send(stats.bytes, 0).map(drop)
             },

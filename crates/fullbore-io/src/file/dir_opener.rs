@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::handle::refused;
 use super::held::HeldDir;
-use super::inner::File;
+use super::inner::{File, Inner};
 use crate::error::{Error, Result};
 use crate::sys::{
     self, AsHandle, Code, FileKind, FileSystemKind, Handle, OpenFlags, OsStrExt, PathArg, Status, Time,
@@ -31,15 +31,15 @@ impl DirOpener {
     /// Opens a file for reading, as [`File::open`].
     pub fn open(&mut self, path: impl AsRef<Path>) -> Result<File> {
         let path = path.as_ref();
-        match self.beside(path) {
+        match self.beside(path, OpenFlags::empty()) {
             Some(fd) => Ok(File::opened(fd, path, OpenFlags::READ)),
             // Also after a failure: the full path gives the proper error.
             None => File::open(path),
         }
     }
 
-    /// Opens a file in the directory of the previous one; `None` if the directory differs or opening fails.
-    pub fn beside(&mut self, path: impl AsRef<Path>) -> Option<Handle> {
+    /// Opens a file in the directory of the previous one, with `more` flags; `None` if the directory differs or opening fails.
+    pub fn beside(&mut self, path: impl AsRef<Path>, more: OpenFlags) -> Option<Handle> {
         let path = path.as_ref().as_os_str().as_bytes();
         let slash = path.iter().rposition(|&byte| sys::is_separator(byte))?;
         let (parent, name) = path.split_at(slash + 1);
@@ -53,21 +53,22 @@ impl DirOpener {
             let flags = OpenFlags::PATH | OpenFlags::DIRECTORY;
             self.directory = sys::open(parent, flags, 0).ok();
         }
-        let flags = OpenFlags::READ | OpenFlags::NOCTTY;
+        let flags = OpenFlags::READ | OpenFlags::NOCTTY | more;
         sys::open_at(self.directory.as_ref()?, OsStr::from_bytes(name), flags, 0).ok()
     }
 }
 
 impl HeldDir {
-    /// Opens a file in this directory for reading. Does not follow a symbolic link and does not block.
-    pub fn open_file(&self, name: impl AsRef<OsStr>) -> Result<File> {
+    /// Opens a file for reading that a listing of this directory reported as regular. If something else has its name by now, the
+    /// first [`stamp`](File::stamp) or run fails, and neither waits for the writer of a pipe.
+    pub fn open_file(&self, name: impl AsRef<OsStr>, follow: bool) -> Result<File> {
         let path = self.path().join(name.as_ref());
         let fail = |error| Error::io("open", &path, error);
         let directory = self.fd().map_err(fail)?;
-        let flags = OpenFlags::READ | OpenFlags::NOCTTY | OpenFlags::NOFOLLOW;
+        let links = if follow { OpenFlags::empty() } else { OpenFlags::NOFOLLOW };
+        let flags = OpenFlags::READ | OpenFlags::NOCTTY | links;
         let fd = open_regular(directory, name.as_ref(), flags).map_err(|error| refused(&path, error))?;
-        sys::set_status_flags(&fd, OpenFlags::empty()).map_err(|error| fail(error.into()))?;
-        Ok(File::opened(fd, &path, flags))
+        Ok(File::of(Inner { listed: true, ..Inner::plain(fd, path, flags) }))
     }
 }
 

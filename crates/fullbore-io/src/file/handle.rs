@@ -212,6 +212,7 @@ impl File {
 
     /// Opens the inode again, with its own read-ahead, for reading and, if `write` is true, for writing; returns the
     /// same open file if the system cannot reopen it.
+    #[doc(hidden)]
     pub fn reopen(&self, write: bool) -> Self {
         match self.reopen_fd(write) {
             Ok(fd) => self.same(fd, 1),
@@ -264,6 +265,7 @@ impl File {
     }
 
     /// Opens the inode again, through `/proc`, because the path may refer to another file by now, or to none.
+    #[doc(hidden)]
     pub fn reopen_fd(&self, write: bool) -> io::Result<Handle> {
         self.reopen_fd_with(if write { OpenFlags::READ_WRITE } else { OpenFlags::READ })
     }

@@ -42,6 +42,8 @@ pub(super) struct Inner {
     pub(super) fd: Descriptor,
     pub(super) path: PathBuf,
     pub(super) kind: OnceLock<FileKind>,
+    /// True if a listing reported a regular file, so it was opened with `NONBLOCK`: something else may have its name by now.
+    pub(super) listed: bool,
     /// The granularity of transfers in bytes: 1, or the alignment of direct I/O.
     pub(super) unit: usize,
     pub(super) cache_mode: CacheMode,
@@ -79,6 +81,7 @@ impl Inner {
             fd,
             path,
             kind: OnceLock::new(),
+            listed: false,
             unit: 1,
             cache_mode: CacheMode::Plain,
             status: flags & INHERITED,
@@ -100,6 +103,7 @@ impl Inner {
             fd,
             path: self.path.clone(),
             kind: self.kind.clone(),
+            listed: self.listed,
             unit: self.unit,
             cache_mode: CacheMode::Plain,
             status: self.status,
@@ -108,6 +112,18 @@ impl Inner {
             report: self.report.clone(),
             health: self.health.shared(),
         }
+    }
+
+    /// Returns the kind, which `find` determines at first use. A listed regular file then loses its `NONBLOCK`, with which queued
+    /// reads fail instead of waiting.
+    pub(super) fn kind(&self, find: impl FnOnce() -> FileKind) -> FileKind {
+        *self.kind.get_or_init(|| {
+            let kind = find();
+            if self.listed && kind == FileKind::Regular {
+                let _ = sys::set_status_flags(&self.fd, OpenFlags::empty());
+            }
+            kind
+        })
     }
 }
 
@@ -145,10 +161,7 @@ impl File {
 
     /// Returns the kind of file: one system call at first use, unless opening has already determined it.
     pub fn kind(&self) -> FileKind {
-        *self
-            .inner
-            .kind
-            .get_or_init(|| sys::status(&self.inner.fd).map_or(FileKind::Other, |stat| stat.kind()))
+        self.inner.kind(|| sys::status(&self.inner.fd).map_or(FileKind::Other, |stat| stat.kind()))
     }
 }
 

@@ -6,7 +6,7 @@ use super::dir_opener::UnchangedReader;
 use super::handle::directory;
 use super::inner::{Before, CacheMode, File};
 use super::types::FileStamp;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{self, Code, FileKind, FileSystemKind, SeekFrom, Status};
 
 impl File {
@@ -36,8 +36,12 @@ impl File {
     }
 
     fn state(&self, stat: &Status) -> Result<Before> {
-        let len = match *self.inner.kind.get_or_init(|| stat.kind()) {
+        let len = match self.inner.kind(|| stat.kind()) {
             FileKind::Directory => return Err(directory(&self.inner.path)),
+            kind if self.inner.listed && kind != FileKind::Regular => {
+                let what = format!("a {kind} has replaced the regular file of that name");
+                return Err(Error::new(ErrorKind::Changed, "read", self.path(), what));
+            }
             FileKind::BlockDevice => {
                 // Standard input may have been read in part.
                 let position = sys::position(&self.inner.fd).unwrap_or(0);
@@ -85,6 +89,7 @@ impl File {
 
     /// Returns a handle that records the file's present state. Runs over the handle (transform, fold, search, compare)
     /// compare this state with the file's state at their end.
+    #[doc(hidden)]
     pub fn stamped(&self) -> Result<Self> {
         let before = self.before.map_or_else(|| self.inspect(), Ok)?;
         Ok(Self { before: Some(before), ..self.clone() })
@@ -98,16 +103,19 @@ impl File {
 
     /// As [`stamped`](Self::stamped), but records the present state even if this handle is stamped: for runs
     /// that had to wait.
+    #[doc(hidden)]
     pub fn stamped_again(&self) -> Result<Self> {
         Self { before: None, ..self.clone() }.stamped()
     }
 
     /// Returns the state at the start of the runs over this handle: the recorded state, or the present one.
+    #[doc(hidden)]
     pub fn starting_stamp(&self) -> Result<FileStamp> {
         self.before.map_or_else(|| self.stamp(), |before| Ok(before.stamp))
     }
 
     /// Returns the state at the start, if it is known.
+    #[doc(hidden)]
     pub fn known_stamp(&self) -> Option<&FileStamp> {
         self.before.as_ref().map(|before| &before.stamp)
     }
@@ -119,6 +127,7 @@ impl File {
     }
 
     /// Returns the stamp and the [length](Self::seekable_len) of the file, from at most one call.
+    #[doc(hidden)]
     pub fn measure(&self) -> Result<(FileStamp, Option<u64>)> {
         let stamp = self.starting_stamp()?;
         let len = match self.kind() {

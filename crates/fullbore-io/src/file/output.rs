@@ -224,6 +224,7 @@ impl Output {
     }
 
     /// True if the output replaces a file and takes over its mode and owner.
+    #[doc(hidden)]
     pub fn inherits(&self) -> bool {
         let replaces = matches!(self.state.place(), Some((_, Finish::Inherit(_))));
         replaces || matches!(self.state, OutputState::Existing(_))
@@ -299,6 +300,7 @@ impl Output {
 
     /// Makes the output a clone of `source` with the attributes of a new file, on systems that create clones only under new
     /// names. Returns `false`, and changes nothing, if the system, the file system or the file does not permit it.
+    #[doc(hidden)]
     pub fn become_clone(&mut self, source: &File) -> Result<bool> {
         self.replace_by(|directory, name| sys::clone_to_name(source.as_handle(), directory, name))
     }
@@ -330,6 +332,7 @@ impl Output {
     }
 
     /// True if it is written to existing blocks.
+    #[doc(hidden)]
     pub fn overwrites(&self) -> bool {
         matches!(self.state, OutputState::Existing(_))
     }

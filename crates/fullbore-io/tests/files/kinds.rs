@@ -104,6 +104,28 @@ fn a_named_pipe_is_read_and_written_sequentially() {
     });
 }
 
+/// A name that was a regular file in a listing and is a pipe by now: nothing waits for a writer.
+#[cfg(unix)]
+#[test]
+fn a_pipe_that_has_replaced_a_listed_file_is_an_error() {
+    use fullbore_io::file::HeldDir;
+    use fullbore_io::sys::{OpenFlags, status_flags};
+
+    everywhere(|directory| {
+        fullbore_testkit::ground::fifo(&directory.join("pipe"));
+        fs::write(directory.join("file"), "bytes").unwrap();
+        let held = HeldDir::open(directory).unwrap();
+        let waits = |file: &File| !status_flags(file).unwrap().contains(OpenFlags::NONBLOCK);
+        let pipe = held.open_file("pipe", false).unwrap();
+        assert_eq!(pipe.stamped().unwrap_err().kind(), ErrorKind::Changed);
+        assert!(!waits(&pipe));
+        let file = held.open_file("file", false).unwrap();
+        assert!(!waits(&file));
+        assert_eq!(file.stamp().unwrap().len, 5);
+        assert!(waits(&file));
+    });
+}
+
 // Directories of Windows have no sockets.
 #[cfg(unix)]
 #[test]

@@ -132,7 +132,7 @@ pub(super) fn find(
                 Err(changed())
             };
         }
-        let (stats, sum) = executor.fold(&Hash::default(), &file, worker)?;
+        let (sum, stats) = executor.fold(&Hash::default(), &file, worker)?;
         if stats.bytes != inode.len {
             return Err(changed());
         }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, FileKind, FileStamp};
 use fullbore::pattern::{Executor, OrderedSender, Worker};
-use fullbore::sys::{self, AsHandle, Status};
+use fullbore::sys::{self, AsHandle, OpenFlags, Status};
 use fullbore_cli::common_args::CliRun;
 use fullbore_cli::exit::message;
 use fullbore_cli::for_each::{STANDARD_INPUT, seek_standard_input};
@@ -157,8 +157,7 @@ impl Search<'_> {
             closed?;
             return Ok(None);
         }
-        let beside = here.worker.open_beside(path);
-        let mut file = beside.map_or_else(|| fs::File::open(path), |fd| Ok(fd.into()))?;
+        let mut file: fs::File = here.worker.open_fd(path, !named).map_err(io::Error::from)?.into();
         let mapped = if named { self.mapped } else { self.mapped_all };
         let plain = here.executor.is_plain();
         if plain && let Some(bytes) = here.worker.read_unchanged(&file) {
@@ -167,8 +166,12 @@ impl Search<'_> {
         }
         let before = sys::status(&file).map_err(io::Error::from)?;
         let len = before.size;
-        if (named || mapped) && before.kind() != FileKind::Regular {
-            return self.special(path, file, here).map(|()| None);
+        match before.kind() {
+            FileKind::Regular if named => {}
+            FileKind::Regular => sys::set_status_flags(&file, OpenFlags::empty()).map_err(io::Error::from)?,
+            _ if named => return self.special(path, file, here).map(|()| None),
+            // It has replaced the regular file that was listed.
+            _ => return Ok(None),
         }
         // A file that reports a length of zero cannot be mapped or cut: it may be in `/proc`.
         let whole = plain || len == 0;

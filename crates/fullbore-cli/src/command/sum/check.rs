@@ -9,7 +9,7 @@ use fullbore::operation::hash::{Algorithm, Blake3Mode, Hash};
 use fullbore::pattern::{Executor, Worker};
 use fullbore::sys::{Code, OsStrExt};
 use fullbore_cli::common_args::CliRun;
-use fullbore_cli::for_each::{in_order, is_stream};
+use fullbore_cli::for_each::{self, in_order, is_stream};
 
 use super::flags::{CheckArgs, Sum, is_cksum};
 use super::lines::{end, error_line, escape, message, named, shown};
@@ -112,7 +112,8 @@ impl Checker {
             }
         };
         for hashes in rounds {
-            match self.passes.sums(hashes, &expected.name, executor, worker) {
+            let open = |worker: &mut Worker| for_each::open(&expected.name, worker);
+            match self.passes.sums(hashes, &expected.name, open, executor, worker) {
                 Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
                 Err(error) => return Ok(Verdict::Failed(expected, error)),
                 Ok((len, sums)) => {

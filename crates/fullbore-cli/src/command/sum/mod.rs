@@ -10,10 +10,11 @@ mod pass;
 use std::path::{Path, PathBuf};
 
 use fullbore::error::{Error, ErrorKind};
+use fullbore::file::HeldDir;
 use fullbore::operation::hash::{Hash, hex};
 use fullbore::pattern::{Executor, Worker};
 use fullbore_cli::common_args::CliRun;
-use fullbore_cli::for_each::{in_order, propagate_cancelled};
+use fullbore_cli::for_each::{self, in_order, propagate_cancelled};
 
 pub(crate) use self::flags::Sum;
 use self::flags::is_cksum;
@@ -89,27 +90,29 @@ impl Sum {
             worst: 0,
         };
         let passes = Passes::default();
-        let sums = |name: &Path, executor: &Executor<'_>, worker: &mut Worker| {
+        let sums = |name: &Path, listed: Option<HeldDir>, executor: &Executor<'_>, worker: &mut Worker| {
             if self.keyed && name == Path::new("-") {
                 let what = "the key is already read from it";
                 return Err(Error::new(ErrorKind::Invalid, "read", "standard input", what));
             }
-            passes.sums(&hashes, name, executor, worker)
+            let open = |worker: &mut Worker| match (listed, name.file_name()) {
+                (Some(held), Some(last)) => held.open_file(last, self.dereference),
+                _ => for_each::open(name, worker),
+            };
+            passes.sums(&hashes, name, open, executor, worker)
         };
         let walked: Box<dyn Iterator<Item = _> + Send> = match self.recursive {
-            true => {
-                let walk = Walk::new(files.into_iter(), Rules { follow: self.dereference, hidden: true });
-                Box::new(walk.map(|(name, found)| (name, found.map(drop))))
-            }
-            false => Box::new(files.into_iter().map(|name| (name, Ok(())))),
+            true => Box::new(Walk::new(files.into_iter(), Rules { follow: self.dereference, hidden: true })),
+            false => Box::new(files.into_iter().map(|name| (name, Ok(None)))),
         };
-        let work =
-            |(name, found): (PathBuf, Result<(), Error>), worker: &mut Worker, executor: &Executor<'_>| {
-                let result = propagate_cancelled(found.and_then(|()| sums(&name, executor, worker)))?;
-                let found = result.as_ref().map_or(0, |(_, sums)| sums.iter().map(Vec::len).sum());
-                let weight = name.as_os_str().len() + hashes.len() * 64 + found;
-                Ok(((name, result), weight))
-            };
+        let work = |(name, found): (PathBuf, Result<Option<HeldDir>, Error>),
+                    worker: &mut Worker,
+                    executor: &Executor<'_>| {
+            let result = propagate_cancelled(found.and_then(|listed| sums(&name, listed, executor, worker)))?;
+            let found = result.as_ref().map_or(0, |(_, sums)| sums.iter().map(Vec::len).sum());
+            let weight = name.as_os_str().len() + hashes.len() * 64 + found;
+            Ok(((name, result), weight))
+        };
         in_order(&run, "sum", walked, false, work, |(name, result)| printer.print_result(&name, &result))?;
         end(&run, printer.bytes, self.json)?;
         match printer.worst {

@@ -19,16 +19,17 @@ const SMALL: u64 = 2 << 20;
 pub(super) struct Passes(AtomicUsize);
 
 impl Passes {
-    /// Returns the sums of a file, in the order of `hashes`, and its length in bytes.
+    /// Returns the sums of the file that `open` opens, in the order of `hashes`, and its length in bytes.
     pub(super) fn sums(
         &self,
         hashes: &[Hash],
         name: &Path,
+        open: impl FnOnce(&mut Worker) -> Result<File>,
         executor: &Executor<'_>,
         worker: &mut Worker,
     ) -> Result<(u64, Vec<Vec<u8>>)> {
         let turn = (name == Path::new("-")).then(|| for_each::STANDARD_INPUT.lock());
-        let file = for_each::open(name, worker)?;
+        let file = open(worker)?;
         let seekable = turn.is_some() && file.seekable_len().is_ok_and(|len| len.is_some());
         let found = self.of(hashes, &file, executor, worker);
         if let (true, Ok((len, _))) = (seekable, &found) {
@@ -52,24 +53,24 @@ impl Passes {
         if let [hash] = hashes
             && hash.algorithm().split != Split::Sequential
         {
-            let (stats, sum) = executor.fold(hash, file, worker)?;
+            let (sum, stats) = executor.fold(hash, file, worker)?;
             return Ok((stats.bytes, vec![sum.finish()]));
         }
         let multi_hash = MultiHash::new(hashes);
         let file = &if multi_hash.may_be_cut() { file.clone() } else { file.stamped()? };
         if multi_hash.may_be_cut() || file.starting_stamp()?.len < SMALL && file.seekable() {
-            let (stats, sums) = executor.fold(&multi_hash, file, worker)?;
+            let (sums, stats) = executor.fold(&multi_hash, file, worker)?;
             return Ok((stats.bytes, sums.into_iter().map(|sum| sum.finish()).collect()));
         }
         let others = self.0.fetch_add(1, Ordering::Relaxed);
         let result = match executor.workers().saturating_sub(others) {
             0 | 1 => executor
                 .fold(&multi_hash, file, worker)
-                .map(|(stats, sums)| (stats, sums.into_iter().map(|sum| sum.finish()).collect::<Vec<_>>())),
+                .map(|(sums, stats)| (sums.into_iter().map(|sum| sum.finish()).collect::<Vec<_>>(), stats)),
             free => PipelinedHashes::run(hashes, free, |pipeline| executor.fold(pipeline, file, worker)),
         };
         self.0.fetch_sub(1, Ordering::Relaxed);
-        let (stats, sums) = result?;
+        let (sums, stats) = result?;
         Ok((stats.bytes, sums))
     }
 }

@@ -230,7 +230,7 @@ impl WcContext<'_> {
             return Ok(self.count.counts(&state));
         }
         let seekable = standard && file.seekable_len()?.is_some();
-        let (stats, state) = executor.fold(&self.count, file, worker)?;
+        let (state, stats) = executor.fold(&self.count, file, worker)?;
         if seekable {
             seek_standard_input(stats.bytes);
         }

@@ -69,8 +69,8 @@ impl PipelinedHashes {
     pub fn run<T, E>(
         hashes: &[Hash],
         workers: usize,
-        pass: impl FnOnce(&Self) -> Result<(T, ()), E>,
-    ) -> Result<(T, Vec<Vec<u8>>), E> {
+        pass: impl FnOnce(&Self) -> Result<((), T), E>,
+    ) -> Result<(Vec<Vec<u8>>, T), E> {
         let states =
             hashes.iter().map(|hash| PipelinedHash { sum: Some(hash.identity()), next: 0 }).collect();
         let state = PipelineState { states, ..PipelineState::default() };
@@ -84,7 +84,7 @@ impl PipelinedHashes {
                 .map_while(|_| std::thread::Builder::new().spawn_scoped(scope, || pipeline.help()).ok());
             // If no thread can be started, this one does all the work.
             helpers.for_each(drop);
-            let (result, ()) = pass(pipeline)?;
+            let ((), result) = pass(pipeline)?;
             pipeline.state.lock().over = true;
             pipeline.changed.notify_all();
             pipeline.help();
@@ -93,7 +93,7 @@ impl PipelinedHashes {
         })?;
         let state = pipeline.state.get_mut();
         let sums = state.states.drain(..).filter_map(|hash| hash.sum).map(|sum| sum.finish()).collect();
-        Ok((result, sums))
+        Ok((sums, result))
     }
 
     fn wait<'s>(&self, state: MutexGuard<'s, PipelineState>) -> MutexGuard<'s, PipelineState> {

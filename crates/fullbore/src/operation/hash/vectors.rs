@@ -217,9 +217,9 @@ proptest! {
                 pipeline.block(&mut (), offset, block);
                 offset += block.len() as u64;
             }
-            Ok::<_, ()>((offset, ()))
+            Ok::<_, ()>(((), offset))
         };
-        let (seen, sums) = PipelinedHashes::run(&hashes, workers, pass).unwrap();
+        let (sums, seen) = PipelinedHashes::run(&hashes, workers, pass).unwrap();
         prop_assert_eq!(seen, len as u64);
         for (hash, sum) in hashes.iter().zip(sums) {
             prop_assert_eq!(hex(&sum), hex(&hash.of(&bytes)), "{}", hash);

@@ -38,11 +38,11 @@ impl Executor<'_> {
         operation: &F,
         input: &File,
         worker: &mut Worker,
-    ) -> Result<(Stats, F::State)> {
+    ) -> Result<(F::State, Stats)> {
         match self.at_once(input, worker)? {
             Arrival::Read(len) => Ok((
-                Stats { bytes: len as u64, ..Stats::default() },
                 fold_bytes(operation, &worker.buffer()[..len]),
+                Stats { bytes: len as u64, ..Stats::default() },
             )),
             Arrival::Other(input, len) => {
                 // The other workers are free for other files.
@@ -52,6 +52,7 @@ impl Executor<'_> {
                 self.with_plan(input, len, worker.place, terms, |input, choice| {
                     fold(operation, input, choice, self.progress)
                 })
+                .map(|(stats, state)| (state, stats))
             }
         }
     }
@@ -289,7 +290,7 @@ mod tests {
                         sender: &mut OrderedSender<'_, '_, u64>,
                         worker: &mut Worker,
                         executor: &Executor<'_>| {
-                let (_, lines) = executor.fold(&op::count_lines(), &input, worker)?;
+                let (lines, _) = executor.fold(&op::count_lines(), &input, worker)?;
                 sender.send(lines, 0).map(drop)
             };
             let emit = |lines| {
@@ -322,7 +323,7 @@ mod tests {
                     sender: &mut OrderedSender<'_, '_, u64>,
                     worker: &mut Worker,
                     executor: &Executor<'_>| {
-            let (_, lines) = executor.fold(&op::count_lines(), &File::open(path)?, worker)?;
+            let (lines, _) = executor.fold(&op::count_lines(), &File::open(path)?, worker)?;
             sender.send(lines, 0).map(drop)
         };
         let mut sum = 0;

@@ -4,8 +4,8 @@ use std::io::IoSliceMut;
 use std::path::Path;
 
 use fullbore_io::error::Result;
-use fullbore_io::file::{DirOpener, File, UnchangedReader};
-use fullbore_io::sys::{self, AsHandle, Handle};
+use fullbore_io::file::{DirOpener, File, UnchangedReader, open_regular};
+use fullbore_io::sys::{self, AsHandle, Handle, OpenFlags};
 
 /// Files up to this length are read in one request, in bytes.
 pub(super) const ONE_REQUEST: usize = 1 << 20;
@@ -28,11 +28,17 @@ impl Worker {
         self.dir_opener.open(path)
     }
 
-    /// Opens a file for reading if it is in the directory of the previous file; `None` if it is not, or cannot be
-    /// opened.
+    /// Opens a file for reading. If it is `listed`, a listing of its directory reported it as regular: the handle has the flag
+    /// `NONBLOCK`, and the caller checks its kind, because a pipe may have the name by now.
     #[doc(hidden)]
-    pub fn open_beside(&mut self, path: impl AsRef<Path>) -> Option<Handle> {
-        self.dir_opener.beside(path)
+    pub fn open_fd(&mut self, path: impl AsRef<Path>, listed: bool) -> sys::Result<Handle> {
+        let (path, flags) = (path.as_ref(), OpenFlags::READ | OpenFlags::NOCTTY);
+        let more = if listed { OpenFlags::NONBLOCK } else { OpenFlags::empty() };
+        match self.dir_opener.beside(path, more) {
+            Some(fd) => Ok(fd),
+            None if listed => open_regular(sys::CURRENT_DIRECTORY, path, flags),
+            None => sys::open(path, flags, 0),
+        }
     }
 
     /// Reads a cached regular file of up to 1 MiB with two system calls. `None` for all other files, for files changed
