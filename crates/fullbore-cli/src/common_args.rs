@@ -11,7 +11,7 @@ use fullbore::lock::Mutex;
 use fullbore::pattern::{Executor, Progress};
 use fullbore::probe::ProcessUsage;
 use fullbore::quote::Shown;
-use fullbore::strategy::{BUDGET, Learned, NAMED, Plan, Profile};
+use fullbore::strategy::{BUDGET, Contender, Contenders, Learned, NAMED, Plan, Profile};
 use fullbore::{Job, size};
 use serde_json::json;
 
@@ -182,15 +182,26 @@ pub fn trials(plan: &Plan) -> String {
     })
 }
 
-/// Returns the fields of a plan for `--json`.
-pub fn plan_fields(plan: &Plan) -> [(&'static str, serde_json::Value); 5] {
-    [
+/// Returns the fields of a plan for `--json`, as [`Plan`] prints them.
+pub fn plan_fields(plan: &Plan) -> Vec<(&'static str, serde_json::Value)> {
+    let texts = |list: &[Contender]| -> serde_json::Value {
+        list.iter().map(|contender| contender.strategy.to_string()).collect()
+    };
+    let Contenders { cached, uncached } = &plan.contenders;
+    let mut fields = vec![("notes", json!(plan.notes)), ("trials", json!(plan.selections()))];
+    if plan.is_by_parts() {
+        fields.extend([("cached_parts", texts(cached)), ("other_parts", texts(uncached))]);
+        return fields;
+    }
+    fields.extend([
         ("strategy", plan.strategy.to_string().into()),
         ("evidence", json!(plan.decision.evidence)),
-        ("notes", json!(plan.notes)),
         ("alternatives", json!(plan.decision.alternatives)),
-        ("trials", json!(plan.selections())),
-    ]
+    ]);
+    if plan.contenders.differ() {
+        fields.push(("contenders", texts(if cached.is_empty() { uncached } else { cached })));
+    }
+    fields
 }
 
 impl CliRun<'_> {

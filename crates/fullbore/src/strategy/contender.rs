@@ -43,7 +43,7 @@ impl Contenders {
 pub(crate) struct Tried {
     /// The strategy, as `--strategy` takes it.
     pub(crate) strategy: String,
-    /// A short name.
+    /// A short name, with the number of workers that it had.
     pub(crate) name: String,
     /// Throughput of all its workers, in bytes per second.
     pub(crate) rate: f64,
@@ -54,8 +54,9 @@ pub(crate) struct Tried {
 }
 
 impl Tried {
-    pub(crate) fn new(strategy: &Strategy, rate: f64, cpu: f64, samples: usize) -> Self {
-        Self { strategy: text(strategy), name: name(strategy), rate, cpu, samples }
+    pub(crate) fn new(strategy: &Strategy, workers: usize, rate: f64, cpu: f64, samples: usize) -> Self {
+        let name = name(&Strategy { workers, ..strategy.clone() });
+        Self { strategy: text(strategy), name, rate, cpu, samples }
     }
 }
 

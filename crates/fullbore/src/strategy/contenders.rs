@@ -178,7 +178,7 @@ pub(crate) fn neighbours(
     writes: bool,
 ) -> Vec<Strategy> {
     let mut found = Vec::new();
-    if spec.workers.is_none() {
+    if spec.workers.is_none() && spec.model != Some(Model::Serial) {
         let model = |workers: usize| if workers > 1 { Model::Pool } else { Model::Serial };
         let workers = |workers: usize| Strategy { workers, model: model(workers), ..strategy.clone() };
         if strategy.workers * 2 <= most {

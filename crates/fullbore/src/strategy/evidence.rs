@@ -23,7 +23,7 @@ pub enum Evidence {
         window: u64,
         share: f64,
     },
-    /// Direct reads, `depth` requests of `request` bytes in flight: nothing is cached.
+    /// Direct reads, `depth` requests of `request` bytes in flight.
     DeepReads {
         depth: usize,
         request: u64,
@@ -87,7 +87,7 @@ impl fmt::Display for Evidence {
             }
             Self::DeepReads { depth, request } => {
                 let (method, request) = (deep_method().name, size::exact(*request));
-                write!(f, "{method}, direct, depth {depth}, {request}: the input is not in the page cache")
+                write!(f, "{method}, direct, depth {depth}, {request}: the bytes come from the device")
             }
             Self::Request { len, new_file } => {
                 let why = if *new_file { "large folios in the new file" } else { "calls to cost little" };

@@ -237,7 +237,7 @@ mod tests {
     }
 
     fn trial(rates: &[(&str, f64)]) -> Vec<Tried> {
-        rates.iter().map(|(name, rate)| Tried::new(&strategy(name), *rate, 1e-10, 3)).collect()
+        rates.iter().map(|(name, rate)| Tried::new(&strategy(name), 1, *rate, 1e-10, 3)).collect()
     }
 
     #[test]
@@ -319,7 +319,7 @@ mod tests {
     fn figures_do_not_depend_on_the_budget() {
         let learned = Learned::default();
         let small = |name| Strategy { budget: 8 << 20, ..strategy(name) };
-        let tried = ["buffered", "mmap"].map(|name| Tried::new(&small(name), 1e9, 1e-10, 3));
+        let tried = ["buffered", "mmap"].map(|name| Tried::new(&small(name), 1, 1e9, 1e-10, 3));
         learned.add(&circumstances(), &tried);
         let contender = Contender { strategy: strategy("mmap"), expected: 0.0, deviation: 0.2 };
         assert!(learned.arrange(&circumstances(), &mut vec![contender], works).is_some());

@@ -8,7 +8,7 @@ use super::choose::{Decision, choose};
 use super::contender::{Contender, Contenders, name};
 use super::contenders::contenders;
 use super::evidence::Evidence;
-use super::fields::{BUDGET, Model, Strategy};
+use super::fields::{BUDGET, Model, Strategy, buffered};
 use super::figure::Circumstances;
 use super::learned::Learned;
 use super::plan_input::{ADAPTIVE, MIXED, PlanInput, Purpose, SMALL, Target, Units, reads_alike};
@@ -59,16 +59,14 @@ fn names(list: &[Contender]) -> String {
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Contenders { cached, uncached } = &self.contenders;
-        // Each kind of parts has its own strategy, or contenders.
-        let by_parts = !cached.is_empty() && !uncached.is_empty();
-        if !by_parts {
+        if !self.is_by_parts() {
             writeln!(f, "strategy: {}", self.strategy)?;
         }
         if let Some(spec_text) = &self.spec_text {
             writeln!(f, "specified: {spec_text}")?;
             writeln!(f, "auto would take: {}", self.decision.strategy)?;
         }
-        if by_parts {
+        if self.is_by_parts() {
             for (parts, list) in [("cached", cached), ("other", uncached)] {
                 match &list[..] {
                     [one] => writeln!(f, "{parts} parts: {}", one.strategy)?,
@@ -210,6 +208,10 @@ impl<'a> Planner<'a> {
         let (mut left, mut right) =
             (plan(files[0], lens.map(|lens| lens.0))?, plan(files[1], lens.map(|lens| lens.1))?);
         left.pair(&mut right);
+        // Files with holes are compared in stripes, by one strategy.
+        if files.iter().any(|file| file.is_sparse()) {
+            (left.contenders, right.contenders) = Default::default();
+        }
         Ok([left, right])
     }
 
@@ -243,7 +245,7 @@ impl<'a> Planner<'a> {
             serial: None,
             units: self.units,
             adapts: !spec.fixed
-                && spec.model.is_none_or(|model| model == Model::Pool)
+                && spec.model.is_none_or(|model| model != Model::Striped)
                 && len.is_none_or(|len| len >= if self.among_files { SMALL } else { MIXED }),
             among_files: self.among_files,
         };
@@ -252,13 +254,12 @@ impl<'a> Planner<'a> {
         }
         facts.processors = probe::processors();
         let (Some(input), Some(len)) = (input, len) else { return facts };
-        let residency = match input.known_stamp() {
-            Some(stamp) if input.kind() == FileKind::Regular => {
-                probe::residency_within(input, 0..len, stamp.len)
-            }
-            _ => probe::residency(input, 0..len),
+        let policy = spec.read_cache.filter(|_| !spec.fixed);
+        facts.cached = match policy {
+            // Direct reads get every byte from the device.
+            Some(CachePolicy::Direct) => Some(0.0),
+            _ => cached_share(input, len),
         };
-        facts.cached = residency.ok().and_then(|residency| residency.share());
         facts.adapts &= facts.among_files || !facts.is_short() || facts.is_mixed();
         facts.rotational = !facts.is_cached() && probe::rotational(input);
         let works = |method: &'static Method, cache: CachePolicy| {
@@ -270,7 +271,8 @@ impl<'a> Planner<'a> {
         }
         let left_open = spec.named.is_none() && spec.read.is_none() && spec.read_cache.is_none();
         let views = left_open && purpose.views() && spec.model != Some(Model::Striped) && facts.is_cached();
-        if self.memory.may_be_mapping() && (views || facts.adapts && !facts.is_uncached()) {
+        let keeps = policy.is_none_or(|policy| policy == CachePolicy::Keep);
+        if keeps && self.memory.may_be_mapping() && (views || facts.adapts && !facts.is_uncached()) {
             facts.can_map = method("mmap").is_some_and(|mmap| works(mmap, CachePolicy::Keep).is_ok());
         }
         facts
@@ -352,6 +354,15 @@ impl<'a> Planner<'a> {
     }
 }
 
+/// The share of the first `len` bytes in the page cache, if the system reports it.
+fn cached_share(input: &File, len: u64) -> Option<f64> {
+    let residency = match input.known_stamp() {
+        Some(stamp) if input.kind() == FileKind::Regular => probe::residency_within(input, 0..len, stamp.len),
+        _ => probe::residency(input, 0..len),
+    };
+    residency.ok()?.share()
+}
+
 /// The contenders of both lists.
 fn common(one: &[Contender], two: &[Contender]) -> Vec<Contender> {
     let both = |contender: &&Contender| two.iter().any(|other| other.strategy == contender.strategy);
@@ -362,6 +373,13 @@ impl Plan {
     /// Returns the contenders that the run has tried so far, and the one with which it continued.
     pub fn selections(&self) -> Vec<Selection> {
         self.selections.list()
+    }
+
+    /// True if cached and other parts have strategies, or contenders, of their own: then no part has [the plan's](Self::strategy).
+    #[doc(hidden)]
+    pub fn is_by_parts(&self) -> bool {
+        let Contenders { cached, uncached } = &self.contenders;
+        !cached.is_empty() && !uncached.is_empty()
     }
 
     /// A contender fitted to these files; `None` if it does not work there as it is.
@@ -376,7 +394,10 @@ impl Plan {
         plan.fit(input, output).ok()?;
         let read = self.spec.read.unwrap_or(contender.read);
         let fits = plan.strategy.memory() <= plan.strategy.budget;
-        (fits && plan.strategy.read == read).then_some(plan.strategy)
+        // Plain calls under another cache policy are a method of their own.
+        let policy = self.spec.read_cache.filter(|_| read == buffered());
+        let same = plan.strategy.read == read || policy == Some(plan.strategy.read_cache);
+        (fits && same).then_some(plan.strategy)
     }
 
     /// True if the cached parts of a short file are read in one way and the others in another.
@@ -402,12 +423,15 @@ impl Plan {
             file_system: file_system.clone(),
             purpose,
             target,
-            serial: serial.is_some(),
+            serial: serial.is_some() || self.plan_input.processors == 1,
             cached: cached.map(|_| state),
         };
         let cached = learned.arrange(&circumstances(true), &mut self.contenders.cached, &works);
         let uncached = learned.arrange(&circumstances(false), &mut self.contenders.uncached, &works);
-        self.selections = Arc::new(Selections::learning(learned.clone(), circumstances(true)));
+        // Parts that are taken for uncached ones may be cached in places.
+        if !self.plan_input.is_mixed() {
+            self.selections = Arc::new(Selections::learning(learned.clone(), circumstances(true)));
+        }
         let (list, figure) = match self.contenders.cached.is_empty() {
             false => (&self.contenders.cached, cached),
             true => (&self.contenders.uncached, uncached),
@@ -448,7 +472,13 @@ impl Plan {
             cached: common(&one.cached, &two.cached),
             uncached: common(&one.uncached, &two.uncached),
         };
+        let alike = self.plan_input.is_cached() == other.plan_input.is_cached()
+            && self.plan_input.is_uncached() == other.plan_input.is_uncached();
         for plan in [self, other] {
+            if !alike {
+                // Figures of one state of the page cache would hold times of the other.
+                plan.selections = Arc::default();
+            }
             let strategy = &mut plan.strategy;
             if (strategy.workers, strategy.request) != (workers, request) {
                 let request = size::exact(request as u64);

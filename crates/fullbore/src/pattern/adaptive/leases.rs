@@ -29,6 +29,13 @@ impl Dealt {
     fn turn(&self) -> u64 {
         self.regions.iter().map(Region::turn).sum()
     }
+
+    /// After the last lease of a region the others have more workers.
+    fn after_take(&mut self, region: usize) {
+        if self.regions[region].left == 0 {
+            self.regions.iter_mut().for_each(Region::forget);
+        }
+    }
 }
 
 impl<'a> Leases<'a> {
@@ -90,8 +97,9 @@ impl<'a> Leases<'a> {
         let region = &mut state.regions[lease.region];
         region.active -= 1;
         let next = region.take(lease.region, limit, &self.settings, Some(lease.contender));
-        if next.is_none() {
-            region.active += 1;
+        match next {
+            None => region.active += 1,
+            Some(_) => state.after_take(lease.region),
         }
         self.wake_after(turn, &state);
         next
@@ -173,10 +181,7 @@ impl<'a> Leases<'a> {
         order.into_iter().find_map(|index| {
             let limit = self.limit(state, index);
             let lease = state.regions[index].take(index, limit, &self.settings, None)?;
-            if state.regions[index].left == 0 {
-                // The other regions have more workers from now on.
-                state.regions.iter_mut().for_each(Region::forget);
-            }
+            state.after_take(index);
             Some(lease)
         })
     }

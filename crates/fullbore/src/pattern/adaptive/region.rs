@@ -416,15 +416,16 @@ impl Region {
         let tried = |contender: usize| {
             let rate = self.samples(contender).mean.exp();
             let slices = self.slices.iter().filter(|slice| slice.contender == contender && !slice.uncounted);
-            Tried::new(&self.contenders[contender].strategy, rate, self.cpu(contender), slices.count())
+            let (workers, count) =
+                slices.fold((0, 0), |(most, count), slice| (slice.workers.max(most), count + 1));
+            Tried::new(&self.contenders[contender].strategy, workers, rate, self.cpu(contender), count)
         };
         let tried: Vec<Tried> = measured.map(tried).collect();
         let contender = self.contenders[chosen].clone();
         let (cached, chosen, after) = (self.cached, text(&contender.strategy), self.total - self.left);
         // One alone was not compared with any other.
-        if tried.len() > 1 {
-            settings.selections.add(Selection { after, cached, tried, chosen }, !shared);
-        }
+        let learn = !shared && tried.len() > 1;
+        settings.selections.add(Selection { after, cached, tried, chosen }, learn);
         self.confirmed = if self.last.as_ref() == Some(&contender.strategy) { self.confirmed + 1 } else { 1 };
         self.last = Some(contender.strategy.clone());
         if !self.all.iter().any(|other| other.strategy == contender.strategy) {
@@ -447,16 +448,21 @@ impl Region {
         Some(Lease { epoch: 0, trial: false, strategy, ..lease.clone() })
     }
 
-    /// Forgets the expected rate.
+    /// Forgets what was measured with fewer workers: the other region has ended.
     pub(super) fn forget(&mut self) {
-        if let Phase::Running { expected, outside } = &mut self.phase {
-            (*expected, *outside) = (None, 0);
+        match &mut self.phase {
+            Phase::Running { expected, outside } => (*expected, *outside) = (None, 0),
+            Phase::Trying { .. } if self.left > 0 && self.slices.iter().any(|slice| slice.shared) => {
+                self.begin(self.contenders.clone());
+            }
+            Phase::Trying { .. } => {}
         }
     }
 
     /// Compares the last slice of the chosen strategy with the expected rate; true if another trial is due.
     fn watch(&mut self) -> bool {
-        let rate = self.slices.last().and_then(Slice::rate);
+        // The engines of the choice start in its first slice.
+        let rate = self.slices.get(1..).and_then(|slices| slices.last()?.rate());
         let Phase::Running { expected, outside } = &mut self.phase else { return false };
         let Some(rate) = rate else { return false };
         let Some(known) = expected else {

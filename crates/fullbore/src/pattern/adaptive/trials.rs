@@ -70,7 +70,8 @@ impl Trials {
     pub(in crate::pattern) fn tried(&self) -> Vec<Tried> {
         let tried = |place: usize| {
             let rate = self.samples[place].mean.exp();
-            Tried::new(&self.contenders[place].strategy, rate, self.cpu(place), self.counts[place])
+            let strategy = &self.contenders[place].strategy;
+            Tried::new(strategy, strategy.workers, rate, self.cpu(place), self.counts[place])
         };
         (0..self.samples.len()).filter(|&place| !self.samples[place].is_empty()).map(tried).collect()
     }

@@ -1,8 +1,8 @@
 //! One file of an executor: a small one is read with one request, a large one by all workers according to a plan.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use super::trials::TrialKind;
 use super::worker::ONE_REQUEST;
@@ -49,7 +49,8 @@ impl Executor<'_> {
                 let serial = Serial::of(operation.split());
                 let purpose = if operation.is_hash() { Purpose::Hash } else { Purpose::Fold };
                 let terms = (purpose, serial, operation.memory());
-                self.with_plan(input, len, worker.place, terms, |input, choice| {
+                let held = AtomicU64::new(0);
+                self.with_plan(input, len, worker.place, terms, &held, |input, choice| {
                     fold(operation, input, choice, self.progress)
                 })
                 .map(|(stats, state)| (state, stats))
@@ -65,7 +66,7 @@ impl Executor<'_> {
         operation: &S,
         input: &File,
         worker: &mut Worker,
-        emit: impl FnMut(S::Found) -> Result<ControlFlow<()>> + Send,
+        mut emit: impl FnMut(S::Found) -> Result<ControlFlow<()>> + Send,
     ) -> Result<Stats> {
         match self.at_once(input, worker)? {
             Arrival::Read(len) => {
@@ -74,7 +75,14 @@ impl Executor<'_> {
             }
             Arrival::Other(input, len) => {
                 let terms = (Purpose::Search, None, operation.memory());
-                self.with_plan(input, len, worker.place, terms, |input, choice| {
+                let held = AtomicU64::new(0);
+                let emit = |found| {
+                    let start = Instant::now();
+                    let flow = emit(found);
+                    held.fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
+                    flow
+                };
+                self.with_plan(input, len, worker.place, terms, &held, |input, choice| {
                     Ok((search(operation, input, choice, self.progress, emit)?, ()))
                 })
                 .map(|(stats, ())| stats)
@@ -114,13 +122,15 @@ impl Executor<'_> {
         Ok(Arrival::Read(small))
     }
 
-    /// Runs `job` with the strategy for a file that is not read at once.
+    /// Runs `job` with the strategy for a file that is not read at once. `held`: the nanoseconds in which its results were taken,
+    /// which may wait for other files.
     fn with_plan<T>(
         &self,
         input: File,
         len: Option<u64>,
         place: u64,
         (purpose, serial, memory): (Purpose, Option<Serial>, BlockMemory),
+        held: &AtomicU64,
         job: impl FnOnce(&File, RunStrategy<'_>) -> Result<(Stats, T)>,
     ) -> Result<(Stats, T)> {
         if self.plain
@@ -168,7 +178,9 @@ impl Executor<'_> {
         let result = job(&plan.handle(&input), (&plan).into())?;
         // A search that ended early measured less.
         if let Some((kind, len)) = trial.filter(|(_, len)| result.0.bytes >= *len) {
-            self.trials.lock().record(kind, &plan.strategy, len, start.elapsed().as_secs_f64());
+            let held = Duration::from_nanos(held.load(Ordering::Relaxed));
+            let seconds = start.elapsed().saturating_sub(held).as_secs_f64();
+            self.trials.lock().record(kind, &plan.strategy, len, seconds);
         }
         Ok(result)
     }
