@@ -286,6 +286,10 @@ pub fn summary(document: &Document, options: TableOptions) -> String {
         sheet.heading("Use this");
         recommended.iter().for_each(|found| recommend(&mut sheet, found));
     }
+    let regrets = document.findings.regrets.iter();
+    if let Some(worst) = regrets.max_by(|a, b| a.regret.value.total_cmp(&b.regret.value)) {
+        sheet.wrapped(0, &worst.text());
+    }
     let part = || Sheet::new(options.width, options.colour);
     let mut last = part();
     warning_counts(&mut last, document);
