@@ -39,7 +39,7 @@ pub struct CommonArgs {
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     memory: Option<u64>,
 
-    /// Neither use nor save figures learned from runs
+    /// Do not use figures learned in earlier runs, and save none
     #[arg(long)]
     no_learn: bool,
 

@@ -15,15 +15,15 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Nothing has the path.
+    /// The path does not exist.
     NotFound,
-    /// Something has the path already.
+    /// The path already exists.
     AlreadyExists,
     /// The system does not permit the operation.
     PermissionDenied,
     /// Another system call failed; `source()` is the system's error.
     Io,
-    /// An input was truncated or modified while it was read: no valid result.
+    /// An input was truncated or modified while it was read, so there is no valid result.
     Changed,
     /// No space is left at the output.
     NoSpace,
@@ -208,7 +208,7 @@ impl Error {
         self.inner.advice.as_deref()
     }
 
-    /// Returns the path of the operation; empty if it has none, as a cancelled run.
+    /// Returns the path of the operation; empty if it has none, like a cancelled run.
     pub fn path(&self) -> &Path {
         self.inner.path.as_deref().unwrap_or(Path::new(""))
     }

@@ -13,8 +13,8 @@ use fullbore_io::sys;
 /// The input of a [`Job`](crate::Job): a path (also as `&str`), an open file, standard input, or bytes in memory.
 ///
 /// A [`std::fs::File`], standard input, and a [`File`] that took over a descriptor are read from their present position. The position
-/// afterwards is unspecified: runs read at offsets where they can. Bytes that [`Stdin`] has buffered, after a `read_line`, are not
-/// read. A [`File`] that this library opened is read from its beginning.
+/// afterwards is unspecified, because runs read at offsets where they can. Bytes that [`Stdin`] has buffered, after a
+/// `read_line`, are not read. A [`File`] that this library opened is read from its beginning.
 #[derive(Debug)]
 pub struct Input<'a>(Repr<'a>);
 

@@ -24,8 +24,9 @@ use crate::input::{Input, Opened};
 
 /// Settings of a run, and the patterns that run under them. The default leaves every choice to the planner.
 ///
-/// Every run fails with the system's error, with path and offset; with [`Changed`](crate::error::ErrorKind::Changed) if an input is truncated or modified
-/// meanwhile; and with [`Cancelled`](crate::error::ErrorKind::Cancelled) if it is cancelled.
+/// A run can fail with the system's error (with path and offset), with [`Changed`](crate::error::ErrorKind::Changed) if an
+/// input is truncated or modified meanwhile, and with [`Cancelled`](crate::error::ErrorKind::Cancelled) if the run is
+/// cancelled.
 ///
 /// ```
 /// use fullbore::{Job, op};
@@ -116,8 +117,8 @@ impl Job {
         Self { profile: Some(Arc::new(profile)), ..self }
     }
 
-    /// Calls `planned` with the path and the plan of each file before its bytes are moved. With this function set, every file is
-    /// planned, except in copies.
+    /// Calls `planned` with the path and the plan of each file before its bytes are moved. If this function is set, every file
+    /// is planned; in copies, only large files are.
     ///
     /// ```
     /// use std::sync::{Arc, OnceLock};
@@ -184,7 +185,7 @@ impl Job {
         self.pair(left, right)?.compare(&Extent::default())
     }
 
-    /// Transforms `input` into the file `output`, which is complete when this returns, and unchanged after an error.
+    /// Transforms `input` into the file `output`, which is complete when this function returns, and unchanged after an error.
     ///
     /// # Errors
     /// Those of every [run](Job); [`SameFile`](crate::error::ErrorKind::SameFile) if the output is the input; [`Unsupported`](crate::error::ErrorKind::Unsupported) if the
@@ -248,7 +249,8 @@ impl Job {
     /// Copies pairs of a source and a target, with the strategy, profile, workers and durability of the job.
     ///
     /// # Errors
-    /// [`Cancelled`](crate::error::ErrorKind::Cancelled). The errors of single files are events for `report`, and counted.
+    /// [`Cancelled`](crate::error::ErrorKind::Cancelled). The errors of single files are passed to `report` as events, and
+    /// counted.
     pub fn copy_with<S: AsRef<Path>, T: AsRef<Path>>(
         &self,
         pairs: impl IntoIterator<Item = (S, T)>,

@@ -118,12 +118,12 @@ pub fn count(encoding: Encoding) -> Count {
     Count::new(encoding)
 }
 
-/// BLAKE3, 32 bytes. It can be split: all workers hash one file.
+/// Hashes with BLAKE3 (32 bytes). The hash can be split: all workers hash one file.
 pub fn blake3() -> Hash {
     Hash::default()
 }
 
-/// SHA-256.
+/// Hashes with SHA-256.
 ///
 /// ```
 /// use fullbore::op;
@@ -135,7 +135,7 @@ pub fn sha256() -> Hash {
     Hash::shipped("sha256")
 }
 
-/// XXH3, 64 bits.
+/// Hashes with XXH3 (64 bits).
 pub fn xxh3() -> Hash {
     Hash::shipped("xxh3")
 }

@@ -10,9 +10,9 @@ use crate::exit::Exit;
 
 /// Predict the throughput of requests that were not measured, on this machine or on a changed one
 ///
-/// A prediction comes from a model fitted to the cells of a bench run. It gives the interval into which a
-/// measurement falls with 95% probability and the stage that limits the throughput, and says "extrapolated" if the
-/// measured cells do not surround the requests.
+/// A prediction comes from a model fitted to the cells of a bench run. It includes the interval into which a
+/// measurement falls with 95% probability and the stage that limits the throughput, and is marked "extrapolated"
+/// if the measured cells do not surround the requests.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  fullbore predict read request=64K depth=8 workers=1 cache=cold\n  fullbore predict read \

@@ -73,7 +73,7 @@ struct CompareArgs {
     #[arg(long, value_name = "SHARE", value_parser = margin)]
     margin: Option<f64>,
 
-    /// Differences of the environments that the comparison permits, comma-separated: machine, limits, kernel,
+    /// Differences of the environments to permit, comma-separated: machine, limits, kernel,
     /// file-system, device, version, file-size
     #[arg(long, value_name = "ASPECT", value_delimiter = ',')]
     across: Vec<Aspect>,

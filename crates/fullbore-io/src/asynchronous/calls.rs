@@ -80,7 +80,7 @@ impl AsyncFile {
         self.sync(Durability::Full)
     }
 
-    /// Closes the file and returns the error that a network file system may report only then. While a clone or a transfer
+    /// Closes the file and returns an error that a network file system may report only on close. While a clone or a transfer
     /// in flight keeps the file open, there is no error to return yet.
     pub fn close(self) -> BlockingCall<()> {
         let driver = self.driver().clone();
@@ -104,9 +104,9 @@ impl AsyncFile {
     }
 }
 
-/// Copies the file `from` to the path `to` on one thread of the shared driver, by the methods of [`File::copy_range`]. `to` has all
-/// of the bytes or is as it was before. As with `cp`, a new file gets the permission bits of `from`, and an existing one keeps its
-/// own. Pipes and devices are written directly.
+/// Copies the file `from` to the path `to` on one thread of the shared driver, by the methods of [`File::copy_range`].
+/// Afterwards `to` has all of the bytes, or is unchanged. As with `cp`, a new file gets the permission bits of `from`, and
+/// an existing one keeps its own. Pipes and devices are written directly.
 ///
 /// The copy starts at the first poll. If the future is dropped later, the copy continues to its end.
 ///

@@ -1,5 +1,5 @@
-//! Asynchronous files for any executor: futures that need no runtime. An io_uring serves them where it helps, and a bounded
-//! number of threads elsewhere.
+//! Asynchronous files for any async executor: futures that need no runtime. An io_uring serves them where it helps, and a
+//! bounded number of threads elsewhere.
 //!
 //! ```
 //! use fullbore_io::asynchronous::{AsyncFile, Driver};
@@ -17,9 +17,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A future owns its buffer and a clone of its file. Once the operation is started, the driver owns both until the system
-//! no longer uses them. A future may therefore be dropped at any time: the operation continues without it or is
-//! cancelled, and buffer and file are freed when the operation has ended.
+//! A future owns its buffer and a clone of its file. Once the operation has started, the driver owns both until the
+//! system no longer uses them. A future may therefore be dropped at any time: the operation is cancelled or continues
+//! without the future, and buffer and file are freed when the operation has ended.
 #![forbid(unsafe_code)]
 
 mod calls;

@@ -22,9 +22,9 @@ const WRITES: usize = 8;
 /// A sequential reader and writer over an [`AsyncFile`]. With the features `tokio` and `futures` it implements their
 /// `AsyncRead`, `AsyncWrite` and `AsyncSeek`.
 ///
-/// A write takes up to 2 MiB and returns once it has started; up to 8 writes, of 2 MiB in all, are in flight. The position then
-/// includes their ranges. If one fails, a later write, read, seek, flush or shutdown returns the error, and the position is after
-/// the last byte written before the failure. Therefore **flush before dropping the stream**.
+/// A write takes up to 2 MiB and returns once it has started; up to 8 writes, of 2 MiB in all, are in flight. The position
+/// includes the ranges of writes in flight. If one fails, a later write, read, seek, flush or shutdown returns the error, and
+/// the position is after the last byte written before the failure. Therefore **flush before dropping the stream**.
 ///
 /// ```
 /// use fullbore_io::asynchronous::{AsyncFile, AsyncStream, Driver};

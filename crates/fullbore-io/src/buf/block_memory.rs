@@ -3,7 +3,7 @@
 /// The memory in which an operation receives the blocks of a file.
 ///
 /// A block in a *buffer* belongs to the run; nobody else changes it. A block in a *mapping* is the page cache itself, which saves a
-/// copy; but other threads and other processes can change it at any moment, also while the operation reads it.
+/// copy; but other threads and other processes can change it at any moment, even while the operation reads it.
 ///
 /// ```
 /// use fullbore_io::buf::BlockMemory;

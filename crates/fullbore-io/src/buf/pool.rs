@@ -65,7 +65,7 @@ impl Drop for Region {
 
 /// A buffer: a slot of a pool's memory and the run of data in it.
 ///
-/// It is the only owner of its slot, so it can be passed to the kernel and returned.
+/// A buffer is the only owner of its slot, so it can be passed to the kernel and returned.
 ///
 /// ```
 /// use fullbore_io::buf::Pool;
@@ -90,7 +90,7 @@ impl Buf {
     /// boundary as `offset`, so the aligned middle of an unaligned run can be transferred directly.
     ///
     /// # Panics
-    /// If the run does not fit: the pool was created for smaller requests.
+    /// If the run does not fit because the pool was created for smaller requests.
     pub fn place(&mut self, offset: u64, len: usize) {
         let start = (offset % ALIGNMENT as u64) as usize;
         // Not `start + len`, which can wrap: the result decides which memory is accessed.
@@ -168,8 +168,8 @@ impl Pool {
     }
 
     /// Creates a pool for direct I/O, whose memory is contiguous: it is on huge pages (of 2 MiB, on Linux) even if it is
-    /// smaller. A device then gets a request as one segment instead of one segment per page of 4 KiB, with which some devices,
-    /// such as those of virtual machines, take several times as long. The memory is rounded up to whole huge pages.
+    /// smaller. A device then gets a request as one segment. With one segment per page of 4 KiB, some devices, such as those
+    /// of virtual machines, take several times as long. The memory is rounded up to whole huge pages.
     ///
     /// Requests of one page, and systems without huge pages, get the memory of [`Pool::new`].
     ///
@@ -275,7 +275,7 @@ pub struct Request {
     pub direction: Direction,
     /// Position in the file of the first byte to transfer.
     pub offset: u64,
-    /// Buffer of the data.
+    /// Buffer that holds the data.
     pub buf: Buf,
     /// First byte of the data to transfer.
     pub from: usize,

@@ -140,8 +140,8 @@ impl File {
         (self.under(cache_mode), support)
     }
 
-    /// Returns the cache policy of this handle and its support, including a later rejection of direct transfers by
-    /// the system.
+    /// Returns the cache policy of this handle and its support. If the system has rejected direct transfers since
+    /// the opening, the support states this.
     pub fn cache_policy(&self) -> (CachePolicy, Support) {
         match &self.inner.cache_mode {
             CacheMode::Plain => (CachePolicy::Keep, Support::Native),

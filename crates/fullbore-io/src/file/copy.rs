@@ -51,8 +51,8 @@ impl File {
     /// pipe, or through memory. Each method continues where the previous one stopped.
     ///
     /// The copy ends where the source does, so `0..u64::MAX` copies everything; the report counts the bytes copied.
-    /// Sequential files (pipes, devices) have no offsets: 0 is required there. Holes may be filled. If a handle drops
-    /// cached pages or bypasses the cache, the copy does so too.
+    /// Sequential files (pipes, devices) have no offsets: 0 is required there. Holes may be filled. If one of the
+    /// handles drops cached pages or bypasses the cache, the copy does so too.
     ///
     /// ```
     /// use fullbore_io::file::File;

@@ -178,8 +178,8 @@ impl File {
         let _ = sys::advise(&self.inner.fd, 0, None, Advice::Random);
     }
 
-    /// Drops the file's clean pages from the page cache. Pages that stay (dirty, mapped, in use) are not an error. On Windows it
-    /// fails unless all handles of the file bypass the cache.
+    /// Drops the file's clean pages from the page cache. Pages that cannot be dropped (dirty, mapped, in use) are not an
+    /// error. On Windows it fails unless all handles of the file bypass the cache.
     pub fn drop_cache(&self) -> Result<()> {
         sys::advise(&self.inner.fd, 0, None, Advice::DontNeed)
             .map_err(|error| Error::io("drop the cache of", &self.inner.path, error.into()))

@@ -77,7 +77,7 @@ impl File {
     }
 
     /// Takes the exclusive lock of the file (`flock`), and waits for it. The lock belongs to the open file: clones share it,
-    /// and [`reopen`](Self::reopen) does not. Ranges have locks of their own: [`lock_range`](Self::lock_range).
+    /// [reopened](Self::reopen) handles do not. Ranges have locks of their own: [`lock_range`](Self::lock_range).
     pub fn lock(&self) -> Result<()> {
         self.by_std("lock", |file| file.lock())
     }
@@ -129,7 +129,7 @@ impl File {
     }
 }
 
-/// Reads a whole file: regular files by one request where the system allows it, others to their end.
+/// Reads a whole file: a regular file by one request where the system allows it, any other to its end.
 ///
 /// ```
 /// let bytes = fullbore_io::file::read("Cargo.toml")?;
@@ -145,7 +145,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads a whole file into `bytes`, emptied first, and returns the length; as [`read`].
+/// Reads a whole file into `bytes`, as [`read`] does, and returns the length. The earlier content of `bytes` is discarded.
 pub fn read_into(path: impl AsRef<Path>, bytes: &mut Vec<u8>) -> Result<usize> {
     let path = path.as_ref();
     let file = File::open(path)?;

@@ -54,7 +54,7 @@ impl File {
         Ok(Before { stamp: FileStamp { len, ..FileStamp::of(stat) }, sparse: stat.sparse })
     }
 
-    /// Fails if a regular file is not as it was `before` it was read: the bytes may mix two states of it.
+    /// Fails if a regular file no longer has the stamp `before`, taken before it was read: the bytes may mix two states.
     ///
     /// # Errors
     /// [`ErrorKind::Changed`](crate::error::ErrorKind::Changed), and the system's.

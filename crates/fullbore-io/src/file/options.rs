@@ -101,9 +101,9 @@ pub enum Hint {
     Sequential,
     /// At random offsets; takes precedence over [`Sequential`](Self::Sequential).
     Random,
-    /// Soon.
+    /// Soon; the system may begin to read at once.
     WillNeed,
-    /// Once.
+    /// Once; the pages need not stay cached.
     NoReuse,
 }
 
@@ -216,7 +216,7 @@ impl OpenOptions {
         self
     }
 
-    /// Sets the durability of each write at the time when the call returns (`O_DSYNC`, `O_SYNC`).
+    /// Sets the durability that each write has when its call returns (`O_DSYNC`, `O_SYNC`).
     pub fn write_through(&mut self, through: Durability) -> &mut Self {
         self.through = through;
         self
@@ -276,7 +276,7 @@ impl OpenOptions {
         self
     }
 
-    /// If `true`, opening fails if an option is unsupported; otherwise the option only appears as such in the
+    /// If `true`, opening fails if an option is unsupported; otherwise the option is only listed as unsupported in the
     /// [report](super::File::option_report).
     pub fn strict(&mut self, strict: bool) -> &mut Self {
         self.strict = strict;

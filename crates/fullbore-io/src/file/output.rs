@@ -129,9 +129,9 @@ impl Output {
         }
     }
 
-    /// Starts a file that takes the name `path`, replacing any old file there, when it is [committed](Self::commit); if it is
-    /// dropped before, nothing is left. It inherits the old file's mode and, where permitted, its owner. Anything but a
-    /// regular file is [`ErrorKind::Unsupported`].
+    /// Starts a file that takes the name `path`, replacing any old file there, when it is [committed](Self::commit). If it is
+    /// dropped before, nothing is left. The new file inherits the old file's mode and, where permitted, its owner. If the
+    /// old file is not a regular file, the error is [`ErrorKind::Unsupported`].
     pub fn replace(path: impl AsRef<Path>) -> Result<Self> {
         let (place, there) = regular(path.as_ref())?;
         match there {
@@ -326,12 +326,12 @@ impl Output {
         &self.file
     }
 
-    /// True if it can be written at any offset.
+    /// True if the output can be written at any offset.
     pub fn seekable(&self) -> bool {
         !matches!(self.state, OutputState::Stream)
     }
 
-    /// True if it is written to existing blocks.
+    /// True if the output is written to existing blocks.
     #[doc(hidden)]
     pub fn overwrites(&self) -> bool {
         matches!(self.state, OutputState::Existing(_))
@@ -362,8 +362,8 @@ impl Output {
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] if a stream over the file holds bytes that it has not written, and if a system call fails; the
-    /// old file is then unchanged, unless it was overwritten. The exception is a failure of the last step, the sync of the directory: the new file then has its name, but may not survive a power
-    /// failure.
+    /// old file is then unchanged, unless it was overwritten. If only the last step fails, the sync of the directory, the
+    /// new file has its name but may not survive a power failure.
     pub fn commit(self, durability: Durability) -> Result<CommitReport> {
         let Self { file, state } = self;
         if file.inner.health.has_unwritten() {

@@ -114,13 +114,13 @@ pub enum Call<'a> {
     SyncDirectory(&'a Path),
 }
 
-/// The extent to which the system supports an option.
+/// The support of an option: native, emulated or none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Support {
     /// Supported by the system.
     Native,
-    /// Done in another way; the text names it and the difference.
+    /// Done in another way; the text names that way and the difference.
     Emulated(String),
     /// Not done; the text gives the reason.
     Unsupported(String),
@@ -219,7 +219,7 @@ impl CommitReport {
         self.steps.contains(&Step::SyncedDirectory)
     }
 
-    /// Returns the steps, in the order in which they were made.
+    /// Returns the steps in the order in which they were performed.
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }

@@ -178,8 +178,7 @@ static HOOK: Mutex<Option<Hook>> = Mutex::new(None);
 thread_local!(static IN_HOOK: Cell<bool> = const { Cell::new(false) });
 
 /// Sets the function that receives the error when a dropped stream cannot write its pending bytes, for the whole
-/// process. By default the error is a line on standard error, as is the error of bytes that the hook itself loses while
-/// it runs.
+/// process. By default, the error is printed on standard error, as is the error of bytes that the hook itself loses.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicBool, Ordering};

@@ -19,10 +19,10 @@ const BUFFER: usize = 8 << 10;
 /// The buffer is allocated on first use. A read or write of at least the buffer's size bypasses it. As everywhere in
 /// this crate, a write either completes or fails. Files that are not seekable (pipes, sockets, terminals) are read
 /// and written sequentially: a read requests no more bytes from the system than its caller requests, so that the two
-/// ends of a pipe never wait for each other; only [`BufRead`] fills the buffer there. A file opened to append is
-/// written at its end, whatever the position.
+/// ends of a pipe never wait for each other; only [`BufRead`] fills the buffer there. A file opened in append
+/// mode is written at its end, whatever the position.
 ///
-/// [`close`](Self::close) returns the error that dropping cannot: a dropped stream writes its pending bytes, and if
+/// [`close`](Self::close) returns the error that a drop cannot return: a dropped stream writes its pending bytes, and if
 /// that fails, the file is poisoned (no clone of it writes again) and the hook of [`on_loss`](super::on_loss) receives the error.
 ///
 /// ```
@@ -79,7 +79,7 @@ impl FileStream {
         &self.ends.file
     }
 
-    /// Length of the file in bytes once the pending bytes are written.
+    /// Returns the length that the file has in bytes once the pending bytes are written.
     pub fn len(&self) -> Result<u64> {
         let len = self.ends.file.stamp()?.len;
         Ok(if self.ends.appends() {
@@ -121,7 +121,7 @@ impl FileStream {
         self.sync(Durability::Full)
     }
 
-    /// Writes the pending bytes and closes the file: reports the errors that a drop would hide.
+    /// Writes the pending bytes, closes the file, and returns the errors that a drop would hide.
     ///
     /// ```
     /// let full = fullbore_io::file::File::open_write("/dev/full")?;
@@ -132,7 +132,7 @@ impl FileStream {
     /// ```
     ///
     /// # Errors
-    /// If the system refuses. The pending bytes are then lost, and only this error reports it.
+    /// If a system call fails. The pending bytes are then lost, and only this error reports the loss.
     pub fn close(mut self) -> Result<()> {
         let written = self.write_pending();
         self.pending.forget();
@@ -145,7 +145,7 @@ impl FileStream {
     /// Writes the pending bytes and returns the file.
     ///
     /// # Errors
-    /// If the system refuses. The pending bytes are then lost.
+    /// If a system call fails. The pending bytes are then lost.
     pub fn into_file(mut self) -> Result<File> {
         let written = self.write_pending();
         self.pending.forget();

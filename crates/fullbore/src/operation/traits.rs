@@ -12,11 +12,11 @@ use fullbore_io::buf::{BlockMemory, Pool};
 pub enum Split {
     /// Each byte is independent: cut anywhere.
     Any,
-    /// Cut only at multiples of this number of bytes: a cut inside a pair would leave both bytes in place that `swab` swaps.
+    /// Cut only at multiples of this number of bytes: `swab` could not swap a pair of bytes that a cut separates.
     Aligned(NonZeroUsize),
     /// Cut only after this byte, which ends a record. A record may take a quarter of the memory. For folds.
     Delimiter(u8),
-    /// Cut anywhere, but adjacent parts share so many bytes: each longer run is inside exactly one part. For folds.
+    /// Cut anywhere, but adjacent parts share this number of bytes: each longer run is inside exactly one part. For folds.
     Overlap(usize),
     /// No cuts: one worker, from front to back.
     Sequential,
@@ -133,8 +133,8 @@ pub trait Generate: fmt::Display + Send + Sync {
 /// An operation that reads bytes and keeps a state: counts, hashes, histograms.
 ///
 /// **Law:** for every cut that [`split`](Self::split) allows, folding the parts and merging the states in file order
-/// equals folding the whole. So `merge` must be associative; it need not be commutative. The law allows the same
-/// operation on one huge file with many workers, a pipe, and many files.
+/// equals folding the whole. Therefore `merge` must be associative; it need not be commutative. Because of the
+/// law, one operation works on a large file with many workers, on a pipe, and on many files.
 ///
 /// [`fold_fn`](crate::fold_fn) creates a fold from three functions.
 pub trait Fold: Send + Sync {

@@ -1,8 +1,8 @@
 //! The shapes of work: transform, fold, search, compare, copy or generate files, with any strategy.
 //!
-//! One loop (`transfer_loop`) serves them all: it takes blocks from a source (an engine, a pipe, a generator), passes
-//! them through the operation, and hands them to a sink (an engine, a pipe, a visitor). The meter runs the same loop,
-//! so its measurements apply to the tools.
+//! One loop (`transfer_loop`) serves them, with the exceptions that `docs/architecture.md` lists: it takes blocks
+//! from a source (an engine, a pipe, a generator), passes them through the operation, and then to a sink (an engine,
+//! a pipe, a visitor). The meter runs the same loop, so its measurements apply to the tools.
 #![forbid(unsafe_code)]
 
 mod adaptive;

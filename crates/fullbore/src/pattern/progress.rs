@@ -80,8 +80,8 @@ impl Progress {
 pub struct Stats {
     /// Bytes that went through the operation.
     pub bytes: u64,
-    /// Time from the first request to the last, without opening and committing, in seconds. It and the counts of requests are 0
-    /// for bytes in memory and for small files, which one request reads.
+    /// Time from the first request to the last, without opening and committing, in seconds. This time and the counts of
+    /// requests are 0 for bytes in memory and for small files, which are read by one request.
     pub seconds: f64,
     /// The workers' counts of reads.
     pub reads: IoStats,

@@ -19,7 +19,7 @@ use crate::strategy::{RunStrategy, Strategy};
 /// The system's, with path and offset; [`ErrorKind::Changed`] if the input was truncated or modified meanwhile;
 /// [`ErrorKind::SameFile`] if the output is the input; [`ErrorKind::Unsupported`] if the method moves bytes inside the kernel and
 /// the operation changes them, and for an operation that cannot be applied to parts (operations with [`Split::Delimiter`] or
-/// [`Split::Overlap`] have to be folds). The old output is unchanged then, unless it is overwritten.
+/// [`Split::Overlap`] have to be folds). After an error the old output is unchanged, unless it is overwritten in place.
 #[doc(hidden)]
 pub fn transform<'c>(
     operation: &dyn Transform,

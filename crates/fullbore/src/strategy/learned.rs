@@ -60,7 +60,7 @@ impl Learned {
         Self(Arc::new(Mutex::new(Notebook { path, ..Notebook::default() })))
     }
 
-    /// True without any figure.
+    /// True if there are no figures.
     pub(super) fn is_empty(&self) -> bool {
         self.0.lock().figures().is_empty()
     }

@@ -146,25 +146,25 @@ impl<'a> Planner<'a> {
         self.spec_text.is_some()
     }
 
-    /// With the measurements of this machine.
+    /// Uses the measurements of this machine.
     #[must_use]
     pub fn with_profile(self, profile: Option<&'a Profile>) -> Self {
         Self { profile, ..self }
     }
 
-    /// For one of many files: a short one has contenders, too, which the caller tries on files.
+    /// Plans for one of many files: a short file has contenders too, which the caller tries on whole files.
     #[must_use]
     pub(crate) fn among_files(self, among_files: bool) -> Self {
         Self { among_files, ..self }
     }
 
-    /// For an operation that receives blocks in this memory only.
+    /// Plans for an operation that receives blocks only in this memory.
     #[must_use]
     pub(crate) fn in_memory(self, memory: BlockMemory) -> Self {
         Self { memory, ..self }
     }
 
-    /// For a copy that hashes or verifies units: each worker reads and writes one at a time, with plain calls under the
+    /// Plans for a copy that hashes or verifies units: each worker reads and writes one at a time, with plain calls under the
     /// plan's cache policies.
     #[must_use]
     pub(crate) fn in_units(self, units: Units) -> Self {
@@ -215,7 +215,7 @@ impl<'a> Planner<'a> {
         Ok([left, right])
     }
 
-    /// Learns the facts that decide: each only where the choice depends on it.
+    /// Determines the facts on which the choice depends, each only where it matters.
     pub(crate) fn learn(
         &self,
         purpose: Purpose,

@@ -10,7 +10,7 @@ use fullbore_io::size;
 
 /// The specified fields; the chooser fills in the others. Parses from a name (`cci-mt`), fields
 /// (`method=mmap,workers=2,request=256K`), or a name and fields that change it (`cci-mt,workers=4`). With `auto` and fields
-/// (`auto,method=mmap`) a long run tries values of the other fields; without, it keeps the strategy.
+/// (`auto,method=mmap`) a long run tries values of the other fields; without `auto`, it keeps the strategy.
 ///
 /// ```
 /// use fullbore::strategy::StrategySpec;

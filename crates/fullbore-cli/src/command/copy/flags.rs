@@ -95,11 +95,11 @@ pub(super) struct Flags {
     #[arg(short = 'S', long, value_name = "SUFFIX", allow_hyphen_values = true)]
     pub(super) suffix: Option<OsString>,
 
-    /// Make hard links instead of copies
+    /// Create hard links instead of copies
     #[arg(short = 'l', long)]
     pub(super) link: bool,
 
-    /// Make symbolic links instead of copies
+    /// Create symbolic links instead of copies
     #[arg(short = 's', long)]
     pub(super) symbolic_link: bool,
 

@@ -352,7 +352,7 @@ pub(super) const FLAGS: &[Flag] = &[
     value(' ', "max-filesize", "SIZE", |a, v| put(&mut a.max_filesize, size(v)))
         .help("Skip files larger than SIZE"),
     toggle!(' ', "one-file-system", "Stay on the file systems of the named paths", one_file_system),
-    opt_out!("ignore", "Search files that ignore files exclude", |a, yes| a.no_ignore(yes)),
+    opt_out!("ignore", "Search files that are excluded by ignore files", |a, yes| a.no_ignore(yes)),
     opt_out!("ignore-dot", "Do not obey .ignore and .rgignore files", no_ignore_dot),
     opt_out!("ignore-exclude", "Do not obey .git/info/exclude", no_ignore_exclude),
     opt_out!("ignore-files", "Do not obey --ignore-file", no_ignore_files),

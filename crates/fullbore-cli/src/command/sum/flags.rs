@@ -62,8 +62,8 @@ pub(crate) struct Sum {
     #[arg(long, conflicts_with_all = ["check", "tag", "zero", "json"])]
     pub(super) raw: bool,
 
-    /// Write sums in base64 instead of hexadecimal; --check accepts them in tagged lines, in untagged lines only with
-    /// -a
+    /// Write sums in base64 instead of hexadecimal; --check accepts them in tagged lines and, with -a, in untagged
+    /// ones
     #[arg(long, conflicts_with_all = ["check", "raw", "json"])]
     pub(super) base64: bool,
 

@@ -9,7 +9,7 @@ use crate::strategy::RunStrategy;
 pub struct Side<'a> {
     /// The file, pipe or device. A descriptor that was passed in is read from its position.
     pub file: &'a File,
-    /// The strategy with which the bytes are read. Both sides use the longer request, the shorter stripe and
+    /// The strategy for reading the bytes. Both sides use the longer request, the shorter stripe and
     /// the smaller number of workers of the two.
     pub choice: RunStrategy<'a>,
     /// Bytes to skip at its start.
@@ -40,7 +40,7 @@ pub enum Which {
 /// The extent of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Extent {
-    /// The most bytes to compare.
+    /// The maximum number of bytes to compare.
     pub limit: Option<u64>,
     /// True to count the lines before the difference.
     pub lines: bool,
@@ -107,7 +107,7 @@ pub enum Comparison {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Differences {
-    /// True if any byte differed that both inputs have.
+    /// True if the inputs differ in a byte that both have.
     pub differ: bool,
     /// The end of the shorter input. Unknown after `emit` returned `Break`.
     pub end: Option<End>,

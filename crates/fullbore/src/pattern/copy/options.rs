@@ -257,7 +257,7 @@ pub enum CopyEvent {
     Removed(PathBuf),
     /// A target was kept.
     Skipped(PathBuf),
-    /// A source, possibly a `directory`, was named before; it is copied once.
+    /// A source, possibly a `directory`, was named more than once; it is copied once.
     Repeated { source: PathBuf, directory: bool },
     /// A large file is about to be copied by a plan.
     Planned { source: PathBuf, plan: Box<Plan> },

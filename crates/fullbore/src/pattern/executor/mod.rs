@@ -109,8 +109,9 @@ impl<'a> Executor<'a> {
     }
 
     /// Calls `work` for each item, on as many threads as there are workers, and `emit` for each result, in item order,
-    /// one at a time. Pending results take at most half of the budget. An error of either ends the run, so report an
-    /// error that concerns only one item as a result. If `emit` returns `Break`, the remaining items are dropped.
+    /// one at a time. Pending results take at most half of the budget. An error of either function ends the run, so
+    /// return an error that concerns only one item as a result. If `emit` returns `Break`, the remaining items are
+    /// dropped.
     /// # Errors
     /// Those of `work` and `emit`; [`ErrorKind::Cancelled`] if it was cancelled.
     pub fn map_ordered<T: Send, R: Send>(
