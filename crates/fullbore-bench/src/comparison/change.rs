@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::stats::{Bootstrap, Estimate, compare_rates, median, student_t_cdf};
+use crate::stats::{Bootstrap, Estimate, compare_rates, effective_samples, median, student_t_cdf};
 
 /// Confidence of the interval that must lie within the margin for "same": a change as large as the margin is called so
 /// in at most 10% of cases, of one and a half times the margin hardly ever.
@@ -246,7 +246,7 @@ impl LogTest {
     /// Two independent sets of positive values; `None` with fewer than two in either.
     pub(super) fn unpaired(this: &[f64], baseline: &[f64]) -> Option<Self> {
         let ((a, va), (b, vb)) = (log_moments(this)?, log_moments(baseline)?);
-        let (na, nb) = (this.len() as f64, baseline.len() as f64);
+        let (na, nb) = (worth(this), worth(baseline));
         let (ea, eb) = (va / na, vb / nb);
         let variance = ea + eb;
         // Welch and Satterthwaite; for constant values any number will do.
@@ -261,7 +261,7 @@ impl LogTest {
     /// Ratios of pairs; `None` with fewer than two.
     pub(super) fn paired(ratios: &[f64]) -> Option<Self> {
         let (mean, variance) = log_moments(ratios)?;
-        let n = ratios.len() as f64;
+        let n = worth(ratios);
         Some(Self { difference: mean, error: (variance / n).sqrt(), freedom: n - 1.0 })
     }
 
@@ -287,6 +287,11 @@ impl LogTest {
             _ => 1.0,
         }
     }
+}
+
+/// The number of independent samples that these are worth, at least two.
+fn worth(values: &[f64]) -> f64 {
+    effective_samples(values).max(2) as f64
 }
 
 /// Mean and variance of the logarithms.
@@ -397,8 +402,8 @@ mod tests {
     fn welch_matches_numeric_integration() {
         // e to the powers 1 … 5 and 2, 4, 6, 8: means 3 and 5, variances 2.5 and 20/3, so t = −2 / √(0.5 + 5/3)
         // = −1.358732 and freedom = (13/6)² / (0.5²/4 + (5/3)²/3) = 4.749415.
-        let this: Vec<f64> = (1..=5).map(|k| f64::from(k).exp()).collect();
-        let baseline: Vec<f64> = (1..=4).map(|k| f64::from(2 * k).exp()).collect();
+        let this = [3.0f64, 1.0, 5.0, 2.0, 4.0].map(f64::exp);
+        let baseline = [4.0f64, 8.0, 2.0, 6.0].map(f64::exp);
         let test = LogTest::unpaired(&this, &baseline).unwrap();
         assert!((test.difference / test.error + 1.358_732).abs() < 1e-6);
         assert!((test.freedom - 4.749_415).abs() < 1e-6);
@@ -427,6 +432,17 @@ mod tests {
                 density(angle.tan()) / angle.cos().powi(2)
             });
         area(0.0, t, &density) / whole
+    }
+
+    /// A slow change between two halves is worth fewer samples than noise of the same size.
+    #[test]
+    fn correlated_samples_show_less() {
+        let steps = |values: [f64; 2]| [[values[0]; 8], [values[1]; 8]].concat();
+        let mixed: Vec<f64> = (0..16).map(|k| [1.0, 1.2][k % 2]).collect();
+        let other = [1.15; 16];
+        let [slow, noise] =
+            [steps([1.0, 1.2]), mixed].map(|values| LogTest::unpaired(&values, &other).unwrap());
+        assert!(slow.error > 2.0 * noise.error && slow.freedom < noise.freedom / 2.0, "{slow:?} {noise:?}");
     }
 
     #[test]

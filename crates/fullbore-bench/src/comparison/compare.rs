@@ -117,17 +117,21 @@ fn compare_run(
         let (a, b) = (before[a], now[b]);
         let name = shown(names.get(&b.id).unwrap_or(&b.id));
         match (measured(a), measured(b).and_then(|()| same_regime(a, b))) {
-            (Ok(()), Ok(())) => {
-                cells.extend(CellChange::of(a, b, name, matched, interleaved, options));
-            }
+            (Ok(()), Ok(())) => match CellChange::of(a, b, name, matched, interleaved, options) {
+                Some(change) => cells.push(change),
+                None => missing.push(unmatched(a, &names_before, "no rates that can be compared".into())),
+            },
             (Ok(()), Err(reason)) => missing.push(unmatched(a, &names_before, reason)),
             (Err(reason), Ok(())) => added.push(unmatched(b, &names, reason)),
             (Err(_), Err(_)) => {}
         }
     }
     let alone = |cells: &[&Cell], names, place: fn(&(usize, usize, Matched)) -> usize| {
-        let unpaired = |at: &usize| pairs.iter().all(|pair| place(pair) != *at);
-        let cells = (0..cells.len()).filter(unpaired).map(|at| cells[at]).filter(|c| measured(c).is_ok());
+        let paired: BTreeSet<usize> = pairs.iter().map(place).collect();
+        let cells = (0..cells.len())
+            .filter(|at| !paired.contains(at))
+            .map(|at| cells[at])
+            .filter(|c| measured(c).is_ok());
         cells.map(|cell| unmatched(cell, names, "no such cell".into())).collect::<Vec<_>>()
     };
     missing.extend(alone(&before, &names_before, |pair| pair.0));

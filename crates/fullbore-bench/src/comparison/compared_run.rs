@@ -1,6 +1,6 @@
 //! One document compared with the baseline: its cells matched with the baseline's, their rate, CPU time and latency.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fullbore::size;
 use serde::Serialize;
@@ -270,9 +270,9 @@ pub(super) fn match_cells(baseline: &[&Cell], this: &[&Cell]) -> Vec<(usize, usi
             None => left.push(at),
         }
     }
-    let mut over = unambiguous(
-        (0..this.len()).filter(|place| !pairs.iter().any(|pair| pair.1 == *place)).map(|at| (at, this[at])),
-    );
+    let paired: BTreeSet<usize> = pairs.iter().map(|pair| pair.1).collect();
+    let mut over =
+        unambiguous((0..this.len()).filter(|place| !paired.contains(place)).map(|at| (at, this[at])));
     for (key, at) in unambiguous(left.into_iter().map(|at| (at, baseline[at]))) {
         if let (Some(at), Some(Some(place))) = (at, over.remove(&key)) {
             pairs.push((at, place, Matched::ByLabels));

@@ -29,6 +29,11 @@ pub enum Error {
         /// Version of the document.
         found: u64,
     },
+    /// The document has more than 20,000 cells.
+    TooManyCells {
+        /// Number of its cells.
+        found: usize,
+    },
 }
 
 impl std::fmt::Display for Error {
@@ -47,6 +52,9 @@ impl std::fmt::Display for Error {
             }
             Self::NotResults { schema: None } => {
                 write!(f, "not a results document: no \"schema\" field, expected \"schema\": \"{SCHEMA}\"")
+            }
+            Self::TooManyCells { found } => {
+                write!(f, "results document: {found} cells; a document may have at most {MOST_CELLS}")
             }
             Self::NoVersion => write!(f, "results document: no version number of 1 or more"),
             Self::TooNew { found } => write!(
@@ -69,6 +77,9 @@ impl std::error::Error for Error {
 
 /// Maximum length of a document in bytes, larger than any that the meter writes.
 pub const LIMIT: u64 = 64 << 20;
+
+/// Maximum number of cells of a document, 20 times those of all experiments: reports group each experiment's cells among all.
+pub(super) const MOST_CELLS: usize = 20_000;
 
 /// First byte of a file compressed with gzip; no JSON begins with it.
 const GZIP: u8 = 0x1f;
@@ -103,8 +114,8 @@ impl Document {
     /// ignored.
     ///
     /// # Errors
-    /// If the reader fails or returns more than [`LIMIT`] bytes, the text is not a results document, or its version is
-    /// newer than [`VERSION`].
+    /// If the reader fails or returns more than [`LIMIT`] bytes, the text is not a results document, its version is newer
+    /// than [`VERSION`], or it has more than 20,000 cells.
     pub fn read(reader: impl Read) -> Result<Self, Error> {
         Self::parse(&read_document_text(reader).map_err(Error::Io)?)
     }
@@ -124,8 +135,13 @@ impl Document {
         if found > u64::from(VERSION) {
             return Err(Error::TooNew { found });
         }
-        serde_json::from_value(value).map_err(Error::Json)
+        let document: Self = serde_json::from_value(value).map_err(Error::Json)?;
+        match document.cells.len() {
+            found if found > MOST_CELLS => Err(Error::TooManyCells { found }),
+            _ => Ok(document),
+        }
     }
+
     /// Writes the document as JSON, indented by two spaces, with a final newline.
     ///
     /// # Errors

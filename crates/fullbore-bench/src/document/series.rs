@@ -176,8 +176,9 @@ impl Experiment {
 /// Returns the experiments of the cells: those in `described`, then the others in the order of their first cell.
 pub fn experiments(described: &[Experiment], cells: &[Cell]) -> Vec<Experiment> {
     let mut all: Vec<Experiment> = described.to_vec();
+    let mut known: BTreeSet<&str> = described.iter().map(|experiment| experiment.name.as_str()).collect();
     for cell in cells {
-        if !all.iter().any(|e| e.name == cell.experiment) {
+        if known.insert(&cell.experiment) {
             all.push(Experiment::guessed(&cell.experiment, cells));
         }
     }

@@ -158,6 +158,12 @@ impl ActiveCell {
         self.cell.counted_in(self.regime).map(Sample::rate).collect()
     }
 
+    /// Returns the relative uncertainty of the accounting of these samples: their median.
+    pub(super) fn uncertainty(&self) -> f64 {
+        let all: Vec<f64> = self.cell.counted_in(self.regime).map(|sample| sample.uncertainty).collect();
+        median(&all).unwrap_or(0.0)
+    }
+
     /// Sets the regime of its samples in one direction to unknown.
     pub(super) fn withdraw(&mut self, operation: &str) {
         withdraw(self.cell.samples.iter_mut().chain(&mut self.pilot), operation);

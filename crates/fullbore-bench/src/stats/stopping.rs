@@ -70,6 +70,9 @@ const TUNED_FOR: f64 = 7.0;
 /// Smallest assumed deviation of a sample's logarithm: a few equal samples do not prove that there is no noise.
 const LEAST_DEVIATION: f64 = 0.01;
 
+/// A candidate whose deviation exceeds the common one by this factor is noisier than the others.
+const NOISY: f64 = 1.5;
+
 /// Difference of two logarithms that does not matter: 3%.
 const EQUAL: f64 = 0.03;
 
@@ -95,18 +98,23 @@ pub fn contenders(rates: &[Vec<f64>]) -> Vec<bool> {
     }
     // The deviation itself is uncertain: with few degrees of freedom its upper bound counts.
     let deviation = (sum / freedom).sqrt() * (1.0 + 1.0 / freedom.sqrt());
-    let half = |n: usize| half_width(n, deviation.max(LEAST_DEVIATION), ERROR / rates.len() as f64);
+    let half = |logs: &Vec<f64>| {
+        // One that is much noisier than the others, such as a device on two levels, has a deviation of its own.
+        let own = (squares(logs) / logs.len().saturating_sub(1).max(1) as f64).sqrt();
+        let deviation = if own > NOISY * deviation { own } else { deviation };
+        half_width(logs.len(), deviation.max(LEAST_DEVIATION), ERROR / rates.len() as f64)
+    };
     let lowest = logs
         .iter()
         .filter(|logs| logs.len() >= FEWEST)
-        .map(|logs| mean(logs) - half(logs.len()))
+        .map(|logs| mean(logs) - half(logs))
         .fold(f64::NEG_INFINITY, f64::max);
-    let may_be_best = |logs: &Vec<f64>| logs.len() < FEWEST || mean(logs) + half(logs.len()) >= lowest;
+    let may_be_best = |logs: &Vec<f64>| logs.len() < FEWEST || mean(logs) + half(logs) >= lowest;
     let any = logs.iter().filter(|logs| !logs.is_empty());
     let fastest = any.map(|logs| mean(logs)).fold(f64::NEG_INFINITY, f64::max);
     let open: Vec<bool> = logs.iter().map(may_be_best).collect();
     // Candidates that are known to be equal need no more samples than the fastest.
-    let settled = |logs: &Vec<f64>| 2.0 * half(logs.len()) <= EQUAL && mean(logs) < fastest;
+    let settled = |logs: &Vec<f64>| 2.0 * half(logs) <= EQUAL && mean(logs) < fastest;
     logs.iter().zip(open).map(|(logs, open)| open && !settled(logs)).collect()
 }
 
