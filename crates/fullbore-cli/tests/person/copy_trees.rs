@@ -117,6 +117,40 @@ fn archive_copy_preserves_everything_visible() {
     }
 }
 
+/// Direct writes end with a whole block. Cutting the copy to its length sets its times and clears its capabilities, so it comes
+/// before them; so does the owner of a replaced file.
+#[test]
+fn direct_writes_and_replaced_files_keep_attributes() {
+    let dir = TestDir::new();
+    let path = dir.file("in", bytes(5_000_001, 1));
+    // A capability that root may set, on a file system that has some.
+    let value = [1, 0, 0, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let set = rustix::fs::setxattr(&path, "security.capability", &value, XattrFlags::empty());
+    let capability = |name: &str| {
+        let mut value = [0; 64];
+        rustix::fs::getxattr(dir.at(name), "security.capability", &mut value[..]).is_ok()
+    };
+    set_times(&path, 1_500_000_000, 5);
+    for way in ["--cache direct", "--strategy method=aio", "--strategy write=uring,write-cache=direct", ""] {
+        let copied = dir.run(&format!("copy -a {way} in new"));
+        if copied.code() != 0 && copied.stderr.contains("cannot use") {
+            println!("skipped: {way}: {copied}");
+            continue;
+        }
+        copied.succeeds();
+        let modified = fs::metadata(dir.at("new")).unwrap();
+        assert_eq!((modified.mtime(), modified.len()), (1_500_000_000, 5_000_001), "{way}");
+        assert_eq!(capability("new"), set.is_ok(), "{way}");
+        dir.file("there", "old");
+        dir.run(&format!("copy --preserve=xattr {way} in there")).succeeds();
+        assert_eq!(capability("there"), set.is_ok(), "{way}");
+        fs::remove_file(dir.at("new")).unwrap();
+    }
+    dir.file("empty", "");
+    dir.run("copy --strategy method=splice empty new").succeeds();
+    assert!(dir.read("new").is_empty());
+}
+
 #[test]
 fn files_of_the_system_and_pipes_are_read_to_their_end() {
     let dir = TestDir::new();

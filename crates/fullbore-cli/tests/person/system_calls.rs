@@ -97,6 +97,36 @@ fn copy_with_failing_calls_leaves_nothing_partial() {
     fail_each("transform none in out", false);
 }
 
+/// NFS, SMB and FUSE report a full disk only when a file is closed.
+#[test]
+fn errors_of_closing_keep_the_old_file() {
+    let template = template();
+    let log = template.at("log");
+    for words in ["copy in out", "copy little out", "transform none in out", "copy -r tree new", "gen 1M out"]
+    {
+        template.shell("rm -rf place && cp -a room place").succeeds();
+        let mut command = template.command(words);
+        command.current_dir(template.at("place"));
+        let failing = |from: usize| {
+            let inject = format!("inject=close:error=ENOSPC:when={from}+");
+            traced(&["-e", "trace=close", "-e", &inject], &log, &command)
+        };
+        if failing(1).is_none() {
+            return;
+        }
+        // The dynamic loader closes files first, and ends with 127 if it cannot.
+        let after_loading =
+            (1..20).find(|&from| failing(from).is_some_and(|mut from| run(&mut from).code() != 127));
+        let Some(mut command) = after_loading.and_then(failing) else {
+            panic!("{words}: it was never started")
+        };
+        let ended = run(&mut command);
+        assert!(ended.code() != 0 && ended.stderr.contains("cannot close"), "{words}: {ended}");
+        assert_eq!(template.read("place/out"), b"old bytes", "{words}");
+        leaves_nothing_partial(&template, words, false, &mut command);
+    }
+}
+
 #[test]
 fn backups_outlive_failures_after_the_target_is_replaced() {
     fail_each("copy -a --backup tree/link out", false);

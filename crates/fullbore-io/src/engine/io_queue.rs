@@ -212,10 +212,10 @@ impl IoQueue {
 
     /// Fails for a range that no file can contain, so that sums and block offsets below cannot overflow.
     pub(super) fn reachable(&self, doing: &'static str, offset: u64, len: usize) -> Result<()> {
-        // Direct transfers are widened to blocks, which are no longer than this.
-        const BLOCK: u64 = 1 << 20;
+        // Direct transfers are widened to blocks.
+        let block = self.direct.as_ref().map_or(0, |(align, _)| *align as u64);
         match offset.checked_add(len as u64) {
-            Some(end) if end <= i64::MAX as u64 - BLOCK => Ok(()),
+            Some(end) if end <= i64::MAX as u64 - block => Ok(()),
             _ => {
                 let what = format!("the range of {len} bytes exceeds the largest file size");
                 Err(Error::new(ErrorKind::Invalid, doing, self.file.path(), what).at(offset))

@@ -15,7 +15,7 @@ use super::held::HeldDir;
 use super::sweep::{DeleteOnExit, remove, remove_tree, reserve};
 use crate::error::{Error, Result};
 use crate::lock::Mutex;
-use crate::sys::{self, BorrowedHandle, Code, Handle, OpenFlags};
+use crate::sys::{self, AtFlags, BorrowedHandle, Code, Handle, OpenFlags};
 
 static CLEANING_UP: AtomicBool = AtomicBool::new(false);
 
@@ -46,6 +46,8 @@ enum Leftover {
     Tree(HeldDir, OsString),
     /// The name of an open file, as long as it refers to that file.
     Open(Arc<DeleteOnExit>),
+    /// A backup of a file that is not replaced yet.
+    Backup(BackupName),
 }
 
 impl Registry {
@@ -241,6 +243,70 @@ pub(super) fn register(open: impl FnOnce() -> sys::Result<DeleteOnExit>) -> sys:
     Ok(CleanupGuard { id, delete_on_exit })
 }
 
+/// The backup of a file that a run is about to replace.
+#[derive(Debug, Clone)]
+pub struct BackupName {
+    /// The directory of both names.
+    pub directory: HeldDir,
+    /// The name of the file.
+    pub target: OsString,
+    /// The name of the backup.
+    pub name: OsString,
+    /// True if the file was renamed to it, false if it got a second name.
+    pub moved: bool,
+    /// True if the backup's name was free.
+    pub fresh: bool,
+}
+
+impl BackupName {
+    /// Reverts the backup unless the file was replaced: then the backup is the only name of the old bytes.
+    fn undo(&self) {
+        let Ok(within) = self.directory.fd() else { return };
+        let found = |name: &OsStr| sys::stat_at(&within, name, AtFlags::NOFOLLOW).map(|stat| stat.identity());
+        let target = found(&self.target);
+        if self.moved && matches!(target, Err(Code::NOT_FOUND)) {
+            let _ = sys::rename(&within, &*self.name, &within, &*self.target);
+        } else if self.fresh && target.is_ok() && target == found(&self.name) {
+            let _ = sys::remove(&within, &*self.name, AtFlags::empty());
+        }
+    }
+}
+
+/// A backup that [`cleanup`] reverts until this is dropped.
+#[derive(Debug)]
+pub struct PendingBackup {
+    id: u64,
+    backup: BackupName,
+}
+
+impl PendingBackup {
+    /// Enters a backup, which `make` makes under the lock; it must not block.
+    pub fn make(backup: BackupName, make: impl FnOnce(&BackupName) -> sys::Result<()>) -> sys::Result<Self> {
+        let mut state = registry().ok_or(Code::CANCELLED)?;
+        make(&backup)?;
+        let id = state.register(Leftover::Backup(backup.clone()));
+        Ok(Self { id, backup })
+    }
+
+    /// Returns the path of the backup, for messages.
+    pub fn path(&self) -> PathBuf {
+        self.backup.directory.path().join(&self.backup.name)
+    }
+
+    /// Reverts the backup unless the file was replaced.
+    pub fn undo(&self) {
+        self.backup.undo();
+    }
+}
+
+impl Drop for PendingBackup {
+    fn drop(&mut self) {
+        if let Some(mut state) = registry() {
+            state.files.retain(|(id, _)| *id != self.id);
+        }
+    }
+}
+
 /// A file being rewritten in place: until this is dropped, [`cleanup`] returns its path as one that is part old, part new.
 #[derive(Debug)]
 pub struct Unfinished(Option<u64>);
@@ -283,6 +349,7 @@ pub fn cleanup() -> Vec<PathBuf> {
             Leftover::Tree(directory, name) => remove_tree(&directory, &name),
             // `File::close` reports the error to the owner, if any.
             Leftover::Open(delete_on_exit) => drop(delete_on_exit.remove()),
+            Leftover::Backup(backup) => backup.undo(),
         }
     }
     // A half-written file that was just removed is not reported.

@@ -232,9 +232,10 @@ impl Output {
 
     /// Gives the output the owner of the file that it replaces, where permitted: for writers that set only the mode themselves.
     #[doc(hidden)]
-    pub fn inherit_owner(&self) {
-        if let Some((_, Finish::Inherit(old))) = self.state.place() {
-            give(&self.file, old.owner);
+    pub fn inherit_owner(&self) -> Result<()> {
+        match self.state.place() {
+            Some((place, Finish::Inherit(old))) => give(&self.file, old.owner, place).map(drop),
+            _ => Ok(()),
         }
     }
 
@@ -391,10 +392,17 @@ impl Output {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn commit_len(self, len: u64, durability: Durability) -> Result<CommitReport> {
-        if self.file.kind() == FileKind::Regular && self.seekable() && self.file.stamp()?.len != len {
-            self.file.set_len(len)?;
-        }
+        self.fit_len(len)?;
         self.commit(durability)
+    }
+
+    /// Sets the final length, for writers that set times themselves, which a later change of the length would set anew.
+    #[doc(hidden)]
+    pub fn fit_len(&self, len: u64) -> Result<()> {
+        match self.file.kind() == FileKind::Regular && self.seekable() && self.file.stamp()?.len != len {
+            true => self.file.set_len(len),
+            false => Ok(()),
+        }
     }
 }
 

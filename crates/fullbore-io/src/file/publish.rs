@@ -82,7 +82,7 @@ pub(super) fn begin_named(place: TargetName, finish: Finish) -> Result<(File, Ou
 pub(super) fn publish(file: &File, state: OutputState, durability: Durability) -> Result<CommitReport> {
     let mut report = CommitReport::default();
     match state {
-        OutputState::Stream => {}
+        OutputState::Stream => sync(file, Durability::None, &mut report, File::sync)?,
         OutputState::Existing(_unfinished) => sync(file, durability, &mut report, File::sync)?,
         OutputState::Unnamed { place, finish } => {
             if let Finish::Inherit(old) = finish {
@@ -175,7 +175,7 @@ fn complete(file: &File, finish: Finish, place: &TargetName) -> Result<()> {
 
 /// Gives the new file the old one's owner, where permitted, and then its mode, of which a change of owner clears bits.
 fn inherit(file: &File, old: Attributes, place: &TargetName) -> Result<()> {
-    let mode = permitted_mode(old.mode, give(file, old.owner));
+    let mode = permitted_mode(old.mode, give(file, old.owner, place)?);
     inherit_mode(file, mode, place)
 }
 
@@ -188,19 +188,27 @@ pub(super) fn inherit_mode(file: &File, mode: u32, place: &TargetName) -> Result
         Ok(()) | Err(Code::NOT_FOUND) => {}
         Err(error) => return Err(failed(error.into())),
     }
-    let _ = sys::change_mode(file, mode);
-    Ok(())
+    match sys::change_mode(file, mode) {
+        // The file system has one mode for all files.
+        Ok(()) | Err(Code::NOT_PERMITTED | Code::UNSUPPORTED) => Ok(()),
+        Err(error) => Err(failed(error.into())),
+    }
 }
 
 /// Gives the file an owner and a group, or the group alone; `true` if both were set. Only root gives files away; for others the new
-/// file is theirs, as with any editor that renames.
-pub(super) fn give(file: &File, (uid, gid): (u32, u32)) -> bool {
-    let (user, group) = (Some(uid), Some(gid));
-    if sys::change_owner(file, user, group).is_ok() {
-        return true;
+/// file is theirs, as with any editor that renames. A change to the same owner would clear capabilities.
+pub(super) fn give(file: &File, (uid, gid): (u32, u32), place: &TargetName) -> Result<bool> {
+    if sys::status(file).is_ok_and(|stat| (stat.uid, stat.gid) == (uid, gid)) {
+        return Ok(true);
     }
-    let _ = sys::change_owner(file, None, group);
-    false
+    match sys::change_owner(file, Some(uid), Some(gid)) {
+        Ok(()) => Ok(true),
+        Err(Code::NOT_PERMITTED | Code::INVALID | Code::UNSUPPORTED) => {
+            let _ = sys::change_owner(file, None, Some(gid));
+            Ok(false)
+        }
+        Err(error) => Err(Error::io("inherit the owner of", place.path(), error.into())),
+    }
 }
 
 /// Returns the mode of a file that replaces another: it keeps set-user-ID and set-group-ID only if owner and group are
@@ -221,7 +229,7 @@ fn sync(
         sync(file, durability)?;
         report.note(Step::Synced(durability));
     }
-    Ok(())
+    sys::close_duplicate(file).map_err(|error| Error::io("close", file.path(), error.into()))
 }
 
 pub(super) fn dangling(place: &TargetName) -> Error {

@@ -210,6 +210,7 @@ impl File {
             return Ok(None);
         }
         let name = |error: Code| Error::io(doing, self.path(), error.into()).at(offset);
+        sys::show_dirty_pages(self).map_err(name)?;
         let _alone = POSITION.lock();
         let position = sys::position(self).map_err(name)?;
         let mut found = sys::seek(self, to);

@@ -47,6 +47,9 @@ const KNOWN: [(&str, u64); 35] = [
     ("xfs", 0x5846_5342),
 ];
 
+/// The number of all FUSE file systems on Linux, which have names of their own.
+const FUSE: u64 = 0x6573_5546;
+
 impl FileSystemKind {
     /// Returns the type with this number on Linux.
     pub fn numbered(number: u64) -> Self {
@@ -109,6 +112,11 @@ impl FileSystemKind {
     /// True if the files are on a server that copies them locally on request (`copy_file_range`, which macOS lacks).
     pub fn copies_on_server(self) -> bool {
         cfg!(not(target_os = "macos")) && matches!(self.name, "ceph" | "cifs" | "nfs" | "smb3")
+    }
+
+    /// True for a FUSE file system. Its server answers queries of holes and syncs, and knows nothing of dirty pages.
+    pub fn is_fuse(self) -> bool {
+        self.number == FUSE
     }
 
     /// True if timestamps are those of this machine's clock.

@@ -75,6 +75,12 @@ pub fn transform<'c>(
     checked.was_whole(&stats)?;
     taken_by_device(&output, strategy)?;
     extension.keep();
+    if output.overwrites()
+        && output.file().kind() == FileKind::Regular
+        && output.file().stamp()?.len < stats.bytes
+    {
+        return Err(Error::changed(output.file().path(), "truncated while being written"));
+    }
     if in_place {
         // Bytes that another process appended meanwhile stay, untransformed.
         if output.file().stamp()?.len > longest {

@@ -25,6 +25,7 @@ impl Plan {
     }
 
     fn fit_methods(&mut self, input: Option<&File>, output: Option<&Output>) -> Result<()> {
+        let without_length = self.is_without_length(input, output);
         let (strategy, spec) = (&mut self.strategy, &self.spec);
         let named = spec.named.is_some();
         let path = input.map(File::path).or_else(|| output.map(|output| output.file().path()));
@@ -47,6 +48,14 @@ impl Plan {
             let insists = named || [spec.read, spec.write].contains(&Some(copy_in_kernel));
             let method = match works {
                 Ok(()) => copy_in_kernel,
+                // An empty file, or one that the kernel generates when it is read.
+                Err(_) if insists && without_length => {
+                    self.notes.push(format!(
+                        "buffered instead of {}: the input has no length",
+                        copy_in_kernel.name
+                    ));
+                    buffered()
+                }
                 Err(reason) if insists => return Err(refused(copy_in_kernel, path.as_deref(), &reason)),
                 Err(reason) => {
                     self.notes.push(format!("buffered instead of {}: {reason}", copy_in_kernel.name));
@@ -93,6 +102,13 @@ impl Plan {
             self.notes.extend(fit_side(side, output.file(), true, insists)?);
         }
         Ok(())
+    }
+
+    /// True if a regular file without a length is copied to a file.
+    fn is_without_length(&self, input: Option<&File>, output: Option<&Output>) -> bool {
+        self.plan_input.len.is_none()
+            && input.is_some_and(|input| input.kind() == FileKind::Regular)
+            && output.is_some_and(Output::seekable)
     }
 
     /// Adapts the sizes to each other and to the memory budget.

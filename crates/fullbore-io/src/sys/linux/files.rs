@@ -259,6 +259,14 @@ pub(crate) fn finish_writeback(fd: BorrowedHandle<'_>, range: Range<u64>) -> io:
     sync_range(fd, range, flags)
 }
 
+/// Writes back the dirty pages of a file whose server is asked for holes and has not seen them: that of a FUSE file system.
+pub fn show_dirty_pages(file: impl AsFd) -> Result<()> {
+    match file_system_kind(&file)?.is_fuse() {
+        true => finish_writeback(file.as_fd(), 0..0).map_err(|error| Code::of(&error).unwrap_or(Code::IO)),
+        false => Ok(()),
+    }
+}
+
 fn sync_range(fd: BorrowedHandle<'_>, range: Range<u64>, flags: libc::c_uint) -> io::Result<()> {
     let too_large = |_| io::Error::from(io::ErrorKind::InvalidInput);
     let start = i64::try_from(range.start).map_err(too_large)?;

@@ -162,17 +162,27 @@ pub fn set_times_at(directory: impl AsFd, name: impl PathArg, of: &Status) -> Re
 #[cfg(target_os = "linux")]
 pub fn inherit(directory: impl AsFd, name: impl AsRef<std::ffi::OsStr>, file: impl AsFd) -> Result<()> {
     const LIST: &str = "system.posix_acl_access";
+    const NONE: Code = Code(libc::ENODATA);
     let old = super::open::path_in(&directory, name.as_ref());
     // Five hundred entries.
     let mut list = [0; 4096];
-    match attribute_of_name(old.as_path(), LIST, &mut list) {
+    let found = match attribute_of_name(old.as_path(), LIST, &mut list) {
+        // Removed meanwhile, or `/proc` is missing.
+        Err(Code::NOT_FOUND) => {
+            let flags = OpenFlags::READ | OpenFlags::NOFOLLOW | OpenFlags::NONBLOCK | OpenFlags::NOCTTY;
+            attribute(super::open::open_at(&directory, name.as_ref(), flags, 0)?, LIST, &mut list)
+        }
+        found => found,
+    };
+    match found {
         Ok(len) => set_attribute(file, LIST, &list[..len]),
         Err(Code::OUT_OF_RANGE) => Err(Code::OUT_OF_RANGE),
         // The directory's default list may have given it one.
-        Err(_) => {
+        Err(NONE | Code::UNSUPPORTED) => {
             let _ = remove_attribute(file, LIST);
             Ok(())
         }
+        Err(error) => Err(error),
     }
 }
 

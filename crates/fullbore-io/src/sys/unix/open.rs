@@ -8,9 +8,7 @@ use rustix::fs::{Mode, OFlags};
 pub use rustix::path::Arg as PathArg;
 
 use crate::buf::Direction;
-#[cfg(not(target_os = "linux"))]
-use crate::sys::code::Code;
-use crate::sys::code::Result;
+use crate::sys::code::{Code, Result};
 
 /// An open file, closed when dropped.
 pub use std::os::fd::OwnedFd as Handle;
@@ -259,5 +257,14 @@ pub(crate) fn close(fd: Handle) -> io::Result<()> {
             error if error.kind() == io::ErrorKind::Interrupted => Ok(()),
             error => Err(error),
         },
+    }
+}
+
+/// Closes a duplicate of a descriptor, and returns the error of the file system: NFS, SMB and FUSE report a full disk, a quota or
+/// a failed upload only when a descriptor is closed. Without a free descriptor nothing is reported.
+pub fn close_duplicate(fd: impl AsFd) -> Result<()> {
+    match try_clone(fd) {
+        Ok(fd) => close(fd).map_err(|error| Code::of(&error).unwrap_or(Code::IO)),
+        Err(_) => Ok(()),
     }
 }

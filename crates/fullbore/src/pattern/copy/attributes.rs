@@ -1,5 +1,6 @@
 //! Attributes that a copy takes from its source, applied in an order in which no step undoes an earlier one.
 
+use std::cell::Cell;
 use std::ffi::{CStr, OsStr};
 use std::path::PathBuf;
 
@@ -87,15 +88,11 @@ pub(super) fn keep(
         mode = permitted_mode(mode, belongs(stat, target).map_err(failed("inspect"))?);
     }
     let extended = |which| {
-        extended(preserve, source, target, which)
-            .or_else(|error| {
-                if error == Code::ACCESS_DENIED {
-                    writable(target, || extended(preserve, source, target, which))
-                } else {
-                    Err(error)
-                }
-            })
-            .or_else(|error| if preserve.attributes_required { Err(error) } else { Ok(()) })
+        let essential = Cell::new(false);
+        let copy = || extended(preserve, source, target, which, &essential);
+        copy()
+            .or_else(|error| if error == Code::ACCESS_DENIED { writable(target, copy) } else { Err(error) })
+            .or_else(|error| if essential.get() { Err(error) } else { Ok(()) })
             .map_err(failed("preserve the extended attributes of"))
     };
     let any = preserve.attributes || preserve.mode;
@@ -186,12 +183,14 @@ fn times(stat: &Status, target: AttributeTarget<'_>) -> sys::Result<()> {
     }
 }
 
-/// Copies all extended attributes it can; returns the first error.
+/// Copies all extended attributes it can; returns the first error, an essential one before others, and sets `essential` if it is one:
+/// that of an access list, or of any attribute if all are required.
 fn extended(
     preserve: &Preserve,
     source: AttributeTarget<'_>,
     target: AttributeTarget<'_>,
     which: Which,
+    essential: &Cell<bool>,
 ) -> sys::Result<()> {
     let (from, to) = (source.path(), target.path());
     let mut first = match (source, target) {
@@ -202,14 +201,20 @@ fn extended(
         }
         _ => Ok(()),
     };
-    let names = match sys::read_grown(sys::ATTRIBUTE_LIST, |names| match (&source, &from) {
+    essential.set(first.is_err());
+    let found = sys::read_grown(sys::ATTRIBUTE_LIST, |names| match (&source, &from) {
         (AttributeTarget::Open(fd), _) => sys::attributes(fd, names),
         (_, Some(path)) => sys::attributes_of_name(path.as_path(), names),
         _ => Ok(0),
-    }) {
+    });
+    let names = match found {
         // The file system has no extended attributes.
         Err(Code::UNSUPPORTED) => return first,
-        names => names?,
+        Err(error) => {
+            essential.set(preserve.attributes_required);
+            return Err(error);
+        }
+        Ok(names) => names,
     };
     for name in sys::attribute_names(&names) {
         let wanted = match LISTS.contains(&name) {
@@ -234,8 +239,11 @@ fn extended(
                 _ => Ok(()),
             }
         });
-        if first.is_ok() {
+        // The mode without the access list would give the group more rights.
+        let required = preserve.attributes_required || LISTS.contains(&name);
+        if one.is_err() && (first.is_ok() || required && !essential.get()) {
             first = one;
+            essential.set(required);
         }
     }
     if preserve.mode

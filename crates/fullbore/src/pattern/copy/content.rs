@@ -90,11 +90,12 @@ impl Content<'_> {
             output.file().sync(self.settings.durability)?;
         }
         if made.is_some() {
+            output.fit_len(len)?;
             self.attributes(&output, stat)?;
         }
         let preserve = &self.options.preserve;
         let inherits = output.inherits() && !preserve.mode && !preserve.owner;
-        output.inherit_metadata(inherits).commit_len(len, self.settings.durability)?;
+        output.inherit_metadata(inherits).commit(self.settings.durability)?;
         if let Some(journal) = journal {
             journal.finish()?;
         }
@@ -298,6 +299,11 @@ impl Content<'_> {
         let units = Units { len: STRIPE, read_back: self.options.verify };
         let planner = if striped { self.settings.planner.in_units(units) } else { self.settings.planner };
         let plan = planner.plan(Purpose::Copy, Some(self.input), len, Some(output))?;
+        if self.options.reflink == Reflink::Never && plan.strategy.write.name == "copy_file_range" {
+            let what = "the system may share blocks under method copy_file_range";
+            return Err(Error::new(ErrorKind::Unsupported, "copy", self.input.path(), what)
+                .advise("name another method, or let blocks be shared"));
+        }
         if self.options.report_plans {
             let source = self.input.path().to_owned();
             (self.report)(CopyEvent::Planned { source, plan: Box::new(plan.clone()) });
@@ -321,8 +327,9 @@ impl Content<'_> {
         if !preserve.mode && !output.inherits() {
             attributes::set_usual(preserve, stat, output)?;
         }
-        if preserve.mode && !preserve.owner {
-            output.inherit_owner();
+        // Before the attributes: a change of owner clears capabilities.
+        if !preserve.owner {
+            output.inherit_owner()?;
         }
         let (source, target) =
             (AttributeTarget::Open(self.input.as_handle()), AttributeTarget::Open(file.as_handle()));

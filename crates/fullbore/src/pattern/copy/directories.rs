@@ -186,7 +186,7 @@ impl TreeCopy<'_> {
             (AttributeTarget::Open(source.as_handle()), AttributeTarget::Open(target.as_handle()));
         attributes::keep(preserve, from, stat, to, &paths, false)?;
         // A hidden directory is synced with all its content, where one call does that.
-        let alone = !directory.fresh || !sys::SYNCS_FILE_SYSTEMS;
+        let alone = !directory.fresh || !syncs_whole(&target);
         if directory.new && self.settings.durability == Durability::Full && alone {
             let failed = |error| Error::io("sync", paths(), error);
             directory.target.sync().map_err(failed)?;
@@ -207,9 +207,12 @@ impl TreeCopy<'_> {
         let place = target.path();
         let failed = |doing: &'static str| move |error: io::Error| Error::io(doing, target.path(), error);
         let within = hidden.directory().clone();
-        if self.settings.durability != Durability::None && sys::SYNCS_FILE_SYSTEMS {
-            // One call for the whole tree; syncing each file would wait for the device once per file.
-            target.fd().and_then(|fd| Ok(sys::sync_file_system(fd)?)).map_err(failed("sync"))?;
+        if self.settings.durability != Durability::None {
+            let fd = target.fd().map_err(failed("sync"))?;
+            if syncs_whole(&fd) {
+                // One call for the whole tree; syncing each file would wait for the device once per file.
+                sys::sync_file_system(fd).map_err(|error| failed("sync")(error.into()))?;
+            }
         }
         let name = trimmed(place.file_name().unwrap_or_default());
         let held = within.fd().map_err(failed("create"))?;
@@ -230,6 +233,11 @@ impl TreeCopy<'_> {
         }
         Ok(())
     }
+}
+
+/// True if one call syncs all files of a file system: the server of a FUSE file system never learns of it.
+pub(super) fn syncs_whole(fd: impl AsHandle) -> bool {
+    sys::SYNCS_FILE_SYSTEMS && sys::file_system_kind(fd).is_ok_and(|kind| !kind.is_fuse())
 }
 
 /// Creates a directory that its owner can use, whatever the umask.

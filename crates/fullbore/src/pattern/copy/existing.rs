@@ -4,14 +4,14 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use fullbore_io::error::{Error, Result};
-use fullbore_io::file::{HeldDir, Temporary};
+use fullbore_io::file::{BackupName, HeldDir, PendingBackup, Temporary};
 use fullbore_io::sys::{self, AtFlags, Code, FileKind, Handle, OpenFlags, OsStrExt, OsStringExt, Status};
 
 use super::directory::{Entry, path};
 use super::failure::{Copied, CopyError};
 use super::journal::{Journal, STRIPE};
 use super::options::{Backup, BackupControl, CopyEvent, CopyKind, Existing, Overwrite};
-use super::tree_copy::{Saved, TargetState, TreeCopy, Worker};
+use super::tree_copy::{TargetState, TreeCopy, Worker};
 
 impl TreeCopy<'_> {
     /// Reports a source that was named before; true if so.
@@ -231,7 +231,7 @@ impl TreeCopy<'_> {
         if !matches!(result, Ok(true))
             && let TargetState::Replaced(Some(saved)) = &found
         {
-            saved.undo(entry);
+            saved.undo();
         }
         result.map(drop)
     }
@@ -239,7 +239,7 @@ impl TreeCopy<'_> {
 
 impl TreeCopy<'_> {
     /// Gives the target a second name; it keeps its first one until the copy replaces it.
-    pub(super) fn back_up(&self, entry: &Entry<'_>, stat: &Status, backup: &Backup) -> Copied<Saved> {
+    pub(super) fn back_up(&self, entry: &Entry<'_>, stat: &Status, backup: &Backup) -> Copied<PendingBackup> {
         let (source, target) = entry.names();
         let within = entry.within()?;
         let refuse_source = |name: &[u8]| {
@@ -258,10 +258,12 @@ impl TreeCopy<'_> {
         let link = |name: &OsStr| {
             sys::hard_link(&within, OsStr::from_bytes(target), &within, name, AtFlags::empty())
         };
-        let saved = |name: Vec<u8>, moved, fresh| {
-            let name = OsString::from_vec(name);
-            let path = entry.directory.target.path().join(&name);
-            Ok(Saved { name, path, moved, fresh })
+        let pending = |name: &[u8], moved, fresh| BackupName {
+            directory: entry.directory.target.clone(),
+            target: OsStr::from_bytes(target).to_owned(),
+            name: OsStr::from_bytes(name).to_owned(),
+            moved,
+            fresh,
         };
         let mut number = last_number(&within, target, backup.control).map_err(failed)?;
         loop {
@@ -269,8 +271,8 @@ impl TreeCopy<'_> {
             let usual = number.map_or_else(|| simple.clone(), |number| numbered(target, number));
             let name = fitting(&within, target, &usual);
             refuse_source(&name)?;
-            match link(OsStr::from_bytes(&name)) {
-                Ok(()) => return saved(name, false, true),
+            match PendingBackup::make(pending(&name, false, true), |backup| link(&backup.name)) {
+                Ok(made) => return Ok(made),
                 // Another process took the number.
                 Err(Code::EXISTS) if number.is_some() && name == usual => {}
                 Err(Code::EXISTS) if number.is_none() => {
@@ -279,16 +281,16 @@ impl TreeCopy<'_> {
                         Temporary::create(&entry.directory.target, stem, false, |_, name| link(name))
                             .map_err(|error| Error::io("back up", entry.target_path(), error))?;
                     // Renaming one name of a file to another of its names does nothing: then the backup exists already.
-                    sys::rename(&within, temporary.name(), &within, stem).map_err(failed)?;
-                    return saved(name, false, false);
+                    let rename = |_: &_| sys::rename(&within, temporary.name(), &within, stem);
+                    return Ok(PendingBackup::make(pending(&name, false, false), rename).map_err(failed)?);
                 }
                 // The file system has no hard links.
                 Err(
                     Code::NOT_PERMITTED | Code::UNSUPPORTED | Code::NOT_IMPLEMENTED | Code::TOO_MANY_NAMES,
                 ) => {
-                    sys::rename(&within, OsStr::from_bytes(target), &within, OsStr::from_bytes(&name))
-                        .map_err(failed)?;
-                    return saved(name, true, true);
+                    let rename =
+                        |backup: &BackupName| sys::rename(&within, &*backup.target, &within, &*backup.name);
+                    return Ok(PendingBackup::make(pending(&name, true, true), rename).map_err(failed)?);
                 }
                 Err(error) => return Err(failed(error).into()),
             }

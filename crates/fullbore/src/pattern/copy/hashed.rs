@@ -80,7 +80,9 @@ impl Hashed<'_> {
             self.output.write_back()?;
         }
         if self.verify {
-            let device = match past_cache {
+            // A write that the system refused to make directly went through the cache.
+            let direct = |file: &File| file.cache_policy().1 == Support::Native;
+            let device = match past_cache.filter(direct) {
                 Some(file) => file,
                 None => {
                     self.output.sync_data()?;

@@ -4,6 +4,7 @@ use std::ffi::CStr;
 
 use super::attributes::{self, AttributeTarget};
 use super::content::{Content, LARGE, lengthless};
+use super::directories::syncs_whole;
 use super::directory::{Directory, Entry, path};
 use super::failure::Copied;
 use super::journal::{Journal, STRIPE};
@@ -194,6 +195,10 @@ impl TreeCopy<'_> {
                 attributes::keep(preserve, from, stat, to, &|| directory.target_path(target), false)
             })
             .and_then(|()| self.sync_alone(&made).map_err(of_target))
+            .and_then(|()| {
+                sys::close_duplicate(&made)
+                    .map_err(|error| Error::io("close", directory.target_path(target), error.into()))
+            })
             .and_then(|()| match nameless {
                 true => name_unnamed(&made, &within, path(target).as_os_str()).map_err(of_target),
                 false => Ok(true),
@@ -217,8 +222,8 @@ impl TreeCopy<'_> {
     /// Syncs a file of a new directory, on systems without a call that syncs the whole directory when it gets its name.
     fn sync_alone(&self, file: &Handle) -> sys::Result<()> {
         match self.settings.durability {
-            _ if sys::SYNCS_FILE_SYSTEMS => Ok(()),
             Durability::None => Ok(()),
+            _ if syncs_whole(file) => Ok(()),
             Durability::Data => sys::sync_data(file),
             _ => sys::sync_all(file),
         }

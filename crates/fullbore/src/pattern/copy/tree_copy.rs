@@ -2,7 +2,7 @@
 //! more tasks: idle workers take them, and the work ends when all workers are idle.
 
 use std::collections::{HashMap, VecDeque};
-use std::ffi::{CString, OsString};
+use std::ffi::CString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,9 +13,9 @@ use super::note::BegunDirectory;
 use super::options::{CopyEvent, CopyOptions, CopySettings, CopyStats, Follow};
 use crate::pattern::progress::Progress;
 use fullbore_io::error::ErrorKind;
-use fullbore_io::file::{HeldDir, Temporary, is_cleaning_up};
+use fullbore_io::file::{HeldDir, PendingBackup, Temporary, is_cleaning_up};
 use fullbore_io::lock::{Condvar, Mutex};
-use fullbore_io::sys::{self, AtFlags, Code, Status};
+use fullbore_io::sys::{self, Status};
 
 pub(super) struct TreeCopy<'a> {
     pub(super) options: &'a CopyOptions,
@@ -85,7 +85,7 @@ impl TreeCopy<'_> {
             return;
         }
         let backup = match found {
-            Some(TargetState::Replaced(Some(saved))) => Some(saved.path.clone()),
+            Some(TargetState::Replaced(Some(saved))) => Some(saved.path()),
             _ => None,
         };
         let (source, target) = (entry.source_path(), entry.target_path());
@@ -100,7 +100,7 @@ pub(super) enum TargetState {
     /// The name exists. The content is replaced; a symbolic link is followed.
     There,
     /// The copy replaces the name in one step; links are not followed.
-    Replaced(Option<Saved>),
+    Replaced(Option<PendingBackup>),
     Stays,
 }
 
@@ -131,31 +131,6 @@ impl Seen {
 
     pub(super) fn target(&self, entry: &Entry<'_>) -> Option<bool> {
         self.targets.lock().get(&entry.target_path()).copied()
-    }
-}
-
-pub(super) struct Saved {
-    pub(super) name: OsString,
-    pub(super) path: PathBuf,
-    /// True if the target was renamed to it.
-    pub(super) moved: bool,
-    /// True if the backup's name was free.
-    pub(super) fresh: bool,
-}
-
-impl Saved {
-    /// Reverts the backup unless the target was replaced: then the backup is the only name of the old bytes.
-    pub(super) fn undo(&self, entry: &Entry<'_>) {
-        let Ok(within) = entry.within() else { return };
-        let target = sys::stat_at(&within, entry.target, AtFlags::NOFOLLOW);
-        if self.moved && matches!(target, Err(Code::NOT_FOUND)) {
-            let _ = sys::rename(&within, &self.name, &within, entry.target);
-        } else if self.fresh
-            && let (Ok(target), Ok(saved)) = (target, sys::stat_at(&within, &*self.name, AtFlags::NOFOLLOW))
-            && target.identity() == saved.identity()
-        {
-            let _ = sys::remove(&within, &self.name, AtFlags::empty());
-        }
     }
 }
 
