@@ -81,14 +81,20 @@ impl Exit {
     /// # Errors
     /// As `print`.
     pub fn print_raw(text: &(impl AsRef<[u8]> + ?Sized)) -> Result<(), Self> {
-        match StandardOutput.write_all(text.as_ref()) {
-            Ok(()) => Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Self::BrokenPipe),
-            Err(error) => {
-                let what = if called().is_some() { "write error" } else { "standard output: cannot write" };
-                Err(Self::Failure(format!("{what}: {}", reason(&error))))
-            }
+        StandardOutput.write_all(text.as_ref()).map_err(|error| Self::unwritten(&error))
+    }
+
+    /// Returns the error that the file system of standard output reports only when a file is closed.
+    pub(crate) fn end_output() -> Result<(), Self> {
+        sys::close_duplicate(sys::stdout()).map_err(|error| Self::unwritten(&error.into()))
+    }
+
+    fn unwritten(error: &io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Self::BrokenPipe;
         }
+        let what = if called().is_some() { "write error" } else { "standard output: cannot write" };
+        Self::Failure(format!("{what}: {}", reason(error)))
     }
 
     /// As `eprint!`, but a failed write is ignored and never panics. Control characters in names and documents are

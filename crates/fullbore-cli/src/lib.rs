@@ -42,7 +42,7 @@ pub fn main(run: impl FnOnce() -> Result<(), Exit>) -> ExitCode {
         return ExitCode::from(failure_code());
     }
     sys::use_utf8_console();
-    let code = match run() {
+    let code = match run().and_then(|()| Exit::end_output()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(exit) => {
             match &exit {
