@@ -4,7 +4,7 @@
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 use std::process::Command;
 
 use fullbore::asynchronous::{AsyncFile, Driver};
@@ -32,13 +32,13 @@ fn reserving(path: &Path) -> Option<File> {
 }
 
 /// Bytes of the file's blocks, by the system.
-#[cfg(windows)]
+#[cfg(not(target_os = "linux"))]
 fn used(path: &Path) -> u64 {
     fullbore::sys::stat(path).unwrap().allocated()
 }
 
-/// Bytes of the file's blocks, by `du`.
-#[cfg(unix)]
+/// Bytes of the file's blocks, by GNU's `du`.
+#[cfg(target_os = "linux")]
 fn used(path: &Path) -> u64 {
     let output = Command::new("du").args(["--block-size=1"]).arg(path).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();

@@ -3,6 +3,7 @@
 use std::fs::{self, FileTimes, Metadata, Permissions, TryLockError};
 use std::io::{self, Read};
 use std::path::Path;
+use std::time::Duration;
 
 use super::inner::File;
 use super::output::{Output, Placement};
@@ -79,12 +80,12 @@ impl File {
     /// Takes the exclusive lock of the file (`flock`), and waits for it. The lock belongs to the open file: clones share it,
     /// [reopened](Self::reopen) handles do not. Ranges have locks of their own: [`lock_range`](Self::lock_range).
     pub fn lock(&self) -> Result<()> {
-        self.by_std("lock", |file| file.lock())
+        self.wait_for_lock(fs::File::lock, Self::try_lock)
     }
 
     /// As [`lock`](Self::lock), but the lock is shared: it excludes only exclusive locks.
     pub fn lock_shared(&self) -> Result<()> {
-        self.by_std("lock", |file| file.lock_shared())
+        self.wait_for_lock(fs::File::lock_shared, Self::try_lock_shared)
     }
 
     /// As [`lock`](Self::lock), but without waiting.
@@ -119,6 +120,26 @@ impl File {
 
     fn by_std<T>(&self, doing: &'static str, call: impl FnOnce(&fs::File) -> io::Result<T>) -> Result<T> {
         call(&fs::File::try_from(self)?).map_err(|error| Error::io(doing, self.path(), error))
+    }
+
+    /// Takes a lock by the call that waits, or repeats the other where a call that waits would keep all other calls through
+    /// this handle waiting.
+    fn wait_for_lock(
+        &self,
+        wait: fn(&fs::File) -> io::Result<()>,
+        attempt: fn(&Self) -> Result<()>,
+    ) -> Result<()> {
+        if !sys::HANDLES_SERIALIZE {
+            return self.by_std("lock", wait);
+        }
+        let mut pause = Duration::from_millis(1);
+        loop {
+            match attempt(self) {
+                Err(error) if error.kind() == ErrorKind::Locked => std::thread::sleep(pause),
+                outcome => return outcome,
+            }
+            pause = (2 * pause).min(Duration::from_millis(50));
+        }
     }
 
     fn taken(&self, lock: std::result::Result<(), TryLockError>) -> Result<()> {

@@ -118,7 +118,8 @@ impl From<rustix::fs::StatVfs> for Space {
         let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
         Self {
             id: found.f_fsid,
-            block: found.f_bsize,
+            // Elsewhere this is the preferred length of a transfer (APFS: 1 MiB).
+            block: if cfg!(target_os = "linux") { found.f_bsize } else { found.f_frsize },
             unit: found.f_frsize,
             total: bytes(found.f_blocks),
             free: bytes(found.f_bfree),

@@ -5,7 +5,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use windows_sys::Wdk::Storage::FileSystem as nt;
 use windows_sys::Win32::Foundation as w;
@@ -149,7 +149,14 @@ fn allocate_by(file: BorrowedHandle<'_>, what: Allocate, offset: u64, len: u64) 
             // A sparse or compressed file has less than its length, and loses what is behind an allocation that is set.
             if end as u64 > found.allocated().max(found.size) {
                 let wanted = fs::FILE_ALLOCATION_INFO { AllocationSize: end };
-                set(&file, fs::FileAllocationInfo, &wanted).map_err(Code::or_unsupported)?;
+                set(&file, fs::FileAllocationInfo, &wanted).map_err(|error| {
+                    let more = end as u64 - found.allocated().min(end as u64);
+                    match error {
+                        // The answer to more than the volume can hold.
+                        Code::INVALID if space(file).is_ok_and(|room| more > room.free) => Code::NO_SPACE,
+                        error => error.or_unsupported(),
+                    }
+                })?;
             }
             match what == Allocate::Extend && end as u64 > found.size {
                 true => truncate(file, end as u64),
@@ -409,19 +416,32 @@ pub(crate) fn lock_range(
     };
     // The system takes any lock of any file; elsewhere a shared one needs the right to read, another that to write.
     let lacking = if kind == 0 { OpenFlags::WRITE } else { OpenFlags::READ };
-    if status_flags(file)? & OpenFlags::ACCESS == lacking {
+    let flags = status_flags(file)?;
+    // A handle that only appends has neither right.
+    if flags & OpenFlags::ACCESS == lacking
+        || flags & OpenFlags::ACCESS == OpenFlags::WRITE && flags.contains(OpenFlags::APPEND)
+    {
         return Err(Code::ACCESS_DENIED);
     }
-    let waiting = if wait { 0 } else { fs::LOCKFILE_FAIL_IMMEDIATELY };
-    // SAFETY: the structure lives until the call has ended.
-    let started = unsafe { fs::LockFileEx(handle, kind | waiting, 0, low, high, &raw mut at) };
-    match ended(&file, started, &mut at).map_err(|error| Code::from_number(error as i32)) {
-        Ok(_) => Ok(()),
-        // A transfer that fails for a lock is another matter: nobody waits.
-        Err(Code::LOCKED) => Err(Code::WOULD_BLOCK),
-        Err(error) => Err(error),
+    // A call that waits would keep all other calls through this handle waiting, so the request is repeated.
+    let mut pause = Duration::from_millis(1);
+    loop {
+        let flags = kind | fs::LOCKFILE_FAIL_IMMEDIATELY;
+        // SAFETY: the structure lives until the call has ended.
+        let started = unsafe { fs::LockFileEx(handle, flags, 0, low, high, &raw mut at) };
+        match ended(&file, started, &mut at).map_err(|error| Code::from_number(error as i32)) {
+            Ok(_) => return Ok(()),
+            Err(Code::LOCKED) if wait => std::thread::sleep(pause),
+            // A transfer that fails for a lock is another matter: nobody waits.
+            Err(Code::LOCKED) => return Err(Code::WOULD_BLOCK),
+            Err(error) => return Err(error),
+        }
+        (at, pause) = (call_at(range.start), (2 * pause).min(LONGEST_PAUSE));
     }
 }
+
+/// The longest pause between two requests of a lock.
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
 /// No call shows the pages of a file in the page cache.
 pub(crate) fn resident_pages(_: BorrowedHandle<'_>, _: u64, _: u64) -> io::Result<u64> {

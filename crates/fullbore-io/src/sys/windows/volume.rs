@@ -287,13 +287,8 @@ fn property(device: &impl AsHandle, property: i32) -> Option<Vec<u8>> {
 fn facts_of_disk(device: &impl AsHandle, whole: bool) -> Disk {
     let (model, serial, bus) =
         property(device, io::StorageDeviceProperty).map_or((None, None, None), |bytes| descriptor(&bytes));
-    let (mut cache, through) = property(device, io::StorageDeviceWriteCacheProperty)
+    let (cache, through) = property(device, io::StorageDeviceWriteCacheProperty)
         .map_or((None, None), |bytes| write_cache(&bytes));
-    if cache.is_none() {
-        // `DISK_CACHE_INFORMATION`, of which only the flags at its start matter.
-        let found = answer(device, io::IOCTL_DISK_GET_CACHE_INFORMATION, &[], 64);
-        cache = found.ok().and_then(|(bytes, _)| flag_at(&bytes, 2));
-    }
     let flag = |number| property(device, number).and_then(|bytes| flag_at(&bytes, 8));
     // `DISK_GEOMETRY_EX`, with the size behind the geometry.
     let geometry = answer(device, io::IOCTL_DISK_GET_DRIVE_GEOMETRY_EX, &[], 256);
