@@ -396,7 +396,7 @@ impl Output {
         self.commit(durability)
     }
 
-    /// Sets the final length, for writers that set times themselves, which a later change of the length would set anew.
+    /// Sets the final length, for writers that set times themselves, which a later change of the length would replace.
     #[doc(hidden)]
     pub fn fit_len(&self, len: u64) -> Result<()> {
         match self.file.kind() == FileKind::Regular && self.seekable() && self.file.stamp()?.len != len {

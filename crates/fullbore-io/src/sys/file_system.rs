@@ -114,7 +114,7 @@ impl FileSystemKind {
         cfg!(not(target_os = "macos")) && matches!(self.name, "ceph" | "cifs" | "nfs" | "smb3")
     }
 
-    /// True for a FUSE file system. Its server answers queries of holes and syncs, and knows nothing of dirty pages.
+    /// True for a FUSE file system. Its server reports the holes, without those pages that are still dirty, and never gets a sync of the whole file system.
     pub fn is_fuse(self) -> bool {
         self.number == FUSE
     }

@@ -92,9 +92,9 @@ pub fn copy_access_list(_: BorrowedHandle<'_>, _: BorrowedHandle<'_>) -> Result<
     Ok(())
 }
 
-/// Does nothing: the system itself knows the holes, or asks the server after a writeback.
+/// Does nothing: holes are reported by the system itself, or by a server after a writeback.
 #[cfg(not(target_os = "linux"))]
-pub fn show_dirty_pages(_: impl crate::sys::AsHandle) -> Result<()> {
+pub fn show_dirty_pages(_: impl AsHandle) -> Result<()> {
     Ok(())
 }
 

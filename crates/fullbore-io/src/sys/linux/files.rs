@@ -259,7 +259,7 @@ pub(crate) fn finish_writeback(fd: BorrowedHandle<'_>, range: Range<u64>) -> io:
     sync_range(fd, range, flags)
 }
 
-/// Writes back the dirty pages of a file whose server is asked for holes and has not seen them: that of a FUSE file system.
+/// Writes back the dirty pages of a file if its holes are reported by a server, which lacks those pages: FUSE.
 pub fn show_dirty_pages(file: impl AsFd) -> Result<()> {
     match file_system_kind(&file)?.is_fuse() {
         true => finish_writeback(file.as_fd(), 0..0).map_err(|error| Code::of(&error).unwrap_or(Code::IO)),
