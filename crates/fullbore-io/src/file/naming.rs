@@ -215,6 +215,18 @@ pub(super) fn named_copy(file: &File, place: &TargetName) -> Result<(Temporary, 
     Ok((temporary, copy))
 }
 
+/// The status of the regular file of this name, if there is one; fails if something else has the name.
+pub(super) fn only_regular(place: &TargetName) -> Result<Option<Status>> {
+    let there = place.stat(AtFlags::empty())?;
+    match there.map(|stat| stat.kind()) {
+        None | Some(FileKind::Regular) => Ok(there),
+        Some(kind) => {
+            Err(Error::new(ErrorKind::Unsupported, "replace", place.path(), format!("it is a {kind}"))
+                .advise("name a regular file"))
+        }
+    }
+}
+
 /// The error of an output that is a directory.
 pub(super) fn directory(path: &Path) -> Error {
     Error::new(ErrorKind::Unsupported, "write", path, "it is a directory").advise("name a file in it")

@@ -9,7 +9,7 @@ use std::path::Path;
 use super::cleanup::{self, Temporary};
 use super::held::HeldDir;
 use super::inner::File;
-use super::naming::{TargetName, directory, umask};
+use super::naming::{TargetName, directory, only_regular, umask};
 use super::publish::{
     Attributes, Finish, OutputState, begin, dangling, give, inherit_mode, permitted_mode, publish,
 };
@@ -415,17 +415,6 @@ fn regular(path: &Path) -> Result<(TargetName, Option<Status>)> {
         }
         None => Err(Error::new(ErrorKind::Unsupported, "replace", path, "it is a directory")
             .advise("name a regular file")),
-    }
-}
-
-fn only_regular(place: &TargetName) -> Result<Option<Status>> {
-    let there = place.stat(AtFlags::empty())?;
-    match there.map(|stat| stat.kind()) {
-        None | Some(FileKind::Regular) => Ok(there),
-        Some(kind) => {
-            Err(Error::new(ErrorKind::Unsupported, "replace", place.path(), format!("it is a {kind}"))
-                .advise("name a regular file"))
-        }
     }
 }
 

@@ -12,6 +12,7 @@ mod job;
 mod learned;
 mod plan;
 mod plan_input;
+mod plan_text;
 mod profile;
 mod selection;
 mod spec;

@@ -1,11 +1,10 @@
 //! The planner: collects the facts that a decision needs, and combines the decision and the user's spec into a strategy
 //! that works on the files.
 
-use std::fmt;
 use std::sync::Arc;
 
 use super::choose::{Decision, choose};
-use super::contender::{Contender, Contenders, name};
+use super::contender::{Contender, Contenders};
 use super::contenders::contenders;
 use super::evidence::Evidence;
 use super::fields::{BUDGET, Model, Strategy, buffered};
@@ -49,49 +48,6 @@ pub struct Plan {
     pub(super) spec: StrategySpec,
     /// The results of the trials so far.
     pub(super) selections: Arc<Selections>,
-}
-
-/// The names of contenders.
-fn names(list: &[Contender]) -> String {
-    list.iter().map(|contender| name(&contender.strategy)).collect::<Vec<_>>().join(" · ")
-}
-
-impl fmt::Display for Plan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Contenders { cached, uncached } = &self.contenders;
-        if !self.is_by_parts() {
-            writeln!(f, "strategy: {}", self.strategy)?;
-        }
-        if let Some(spec_text) = &self.spec_text {
-            writeln!(f, "specified: {spec_text}")?;
-            writeln!(f, "auto would take: {}", self.decision.strategy)?;
-        }
-        if self.is_by_parts() {
-            for (parts, list) in [("cached", cached), ("other", uncached)] {
-                match &list[..] {
-                    [one] => writeln!(f, "{parts} parts: {}", one.strategy)?,
-                    list => writeln!(f, "{parts} parts: tries {}", names(list))?,
-                }
-            }
-            let share = self.plan_input.cached.unwrap_or_default() * 100.0;
-            writeln!(f, "because: {share:.0}% of the input is in the page cache")?;
-            return self.notes.iter().try_for_each(|note| writeln!(f, "note: {note}"));
-        }
-        for line in &self.decision.evidence {
-            writeln!(f, "because: {line}")?;
-        }
-        if self.contenders.differ() {
-            let list = if cached.is_empty() { uncached } else { cached };
-            writeln!(f, "tries: {}", names(list))?;
-        }
-        for note in &self.notes {
-            writeln!(f, "note: {note}")?;
-        }
-        for other in &self.decision.alternatives {
-            writeln!(f, "not {}: {}", other.strategy, other.reason)?;
-        }
-        Ok(())
-    }
 }
 
 /// Plans runs from the user's spec and the measurements of this machine.
