@@ -289,9 +289,13 @@ impl LogTest {
     }
 }
 
-/// The number of independent samples that these are worth, at least two.
+/// Fewer samples show a correlation by chance too often.
+const CORRELATED: usize = 16;
+
+/// The number of independent samples that these are worth.
 fn worth(values: &[f64]) -> f64 {
-    effective_samples(values).max(2) as f64
+    let n = values.len();
+    if n < CORRELATED { n as f64 } else { effective_samples(values).max(2) as f64 }
 }
 
 /// Mean and variance of the logarithms.

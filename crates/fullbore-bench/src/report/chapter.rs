@@ -74,7 +74,10 @@ pub(super) fn chapters(document: &Document) -> Vec<Chapter> {
             here,
             tables: tables(document, &experiment, &lines),
             care: care(document, &experiment.name),
-            skipped: skipped(document, &experiment.name),
+            skipped: skipped(document, &experiment.name)
+                .into_iter()
+                .map(|(reason, cells)| (reason, cells.len()))
+                .collect(),
             charts,
             anchor,
             experiment,
@@ -109,16 +112,15 @@ fn care(document: &Document, experiment: &str) -> Option<String> {
     (!text.is_empty()).then(|| format!("Of {}: {}.", units::count(measured, "cell"), text.join(", ")))
 }
 
-/// Reasons why cells of an experiment were not measured, each with the number of cells.
-pub(super) fn skipped(document: &Document, experiment: &str) -> Vec<(String, usize)> {
+/// Reasons why cells of an experiment were not measured, each with its cells.
+pub(super) fn skipped<'d>(document: &'d Document, experiment: &str) -> Vec<(String, Vec<&'d Cell>)> {
     let cells = document.cells.iter().filter(|c| c.experiment == experiment && c.summary.is_none());
     let reason = |cell: &Cell| match &cell.skipped {
         Some(reason) => reason.clone(),
         None if cell.samples.is_empty() => "not reached in time".into(),
         None => "no usable sample".into(),
     };
-    let reasons = grouped(cells.map(|cell| (reason(cell), ())));
-    reasons.into_iter().map(|(reason, cells)| (reason, cells.len())).collect()
+    grouped(cells.map(|cell| (reason(cell), cell)))
 }
 
 impl Chapter {

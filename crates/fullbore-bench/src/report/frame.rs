@@ -5,7 +5,7 @@ use super::chapter::skipped;
 use super::prose::spanned;
 use crate::block::html::{escape, set};
 use crate::block::{Block, Fold, Section, Table, TableOf, figures, short, words};
-use crate::document::{CellPrediction, Document, Proof, StopReason, experiments};
+use crate::document::{Cell, CellPrediction, Document, Proof, StopReason, experiments};
 use crate::units;
 
 /// Machine, test file and time of the run, in a line.
@@ -161,10 +161,14 @@ fn tables(document: &Document) -> Vec<(&'static str, &'static str, Table)> {
     let flagged =
         Table::new([words("cell"), words("warnings"), figures("outliers"), words("stopped")], flagged);
     let skipped = experiments(&document.experiments, &document.cells).into_iter().flat_map(|experiment| {
-        let row = |(reason, count): (String, usize)| vec![experiment.name.clone(), count.to_string(), reason];
+        let row = |(reason, cells): (String, Vec<&Cell>)| {
+            let name = |cell: &&Cell| names.get(&cell.id).unwrap_or(&cell.id).clone();
+            let all: Vec<String> = cells.iter().map(name).collect();
+            vec![experiment.name.clone(), cells.len().to_string(), reason, all.join(", ")]
+        };
         skipped(document, &experiment.name).into_iter().map(row).collect::<Vec<_>>()
     });
-    let columns = [words("experiment"), figures("cells"), words("reason")];
+    let columns = [words("experiment"), figures("cells"), words("reason"), words("names")];
     let skipped = Table::new(columns, skipped.collect());
     let described = "Outliers are labelled and kept; they hardly affect the median.";
     [

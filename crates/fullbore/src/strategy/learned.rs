@@ -167,13 +167,17 @@ impl Learned {
             Some(key) => figures.retain(|figure| figure.circumstances.file_system != key),
             None => figures.clear(),
         }
+        // A document that cannot be read, such as one of a later version, may have figures of other file systems.
+        if file_system.is_some() && count == 0 {
+            return Ok(false);
+        }
         if !figures.is_empty() {
             write(path, figures.clone())?;
             return Ok(figures.len() < count);
         }
         match std::fs::remove_file(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
-            removed => removed.map(|()| file_system.is_none() || count > 0),
+            removed => removed.map(|()| true),
         }
     }
 }
