@@ -42,7 +42,12 @@ pub fn main(run: impl FnOnce() -> Result<(), Exit>) -> ExitCode {
         return ExitCode::from(failure_code());
     }
     sys::use_utf8_console();
-    let code = match run().and_then(|()| Exit::end_output()) {
+    let result = match run() {
+        // A complete output, whatever it says.
+        result @ (Ok(()) | Err(Exit::No(_) | Exit::Reported(_))) => Exit::end_output().and(result),
+        failed => failed,
+    };
+    let code = match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(exit) => {
             match &exit {

@@ -11,7 +11,7 @@ use crate::analysis::withdraw;
 use crate::document::{CacheState, Cell, Headline, Labels, Operation, Regime, Sample};
 use crate::experiment::Trial;
 use crate::sample::take_sample;
-use crate::stats::median;
+use crate::stats::{Bootstrap, StopRule, median};
 
 /// Reason of a cell that was left out.
 const LEFT_OUT: &str =
@@ -158,10 +158,12 @@ impl ActiveCell {
         self.cell.counted_in(self.regime).map(Sample::rate).collect()
     }
 
-    /// Returns the relative uncertainty of the accounting of these samples: their median.
-    pub(super) fn uncertainty(&self) -> f64 {
+    /// Decides if the cell is precise by `rule`, with these rates. Samples shorter than a limiter's periods are uncertain,
+    /// however well they agree.
+    pub(super) fn judge(&mut self, rates: &[f64], rule: &StopRule) {
         let all: Vec<f64> = self.cell.counted_in(self.regime).map(|sample| sample.uncertainty).collect();
-        median(&all).unwrap_or(0.0)
+        let certain = median(&all).is_none_or(|uncertainty| uncertainty <= rule.relative_half_width);
+        self.precise = certain && rule.is_precise(rates, &Bootstrap::default());
     }
 
     /// Sets the regime of its samples in one direction to unknown.

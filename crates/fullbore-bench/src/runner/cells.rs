@@ -13,7 +13,7 @@ use crate::action::{DeviceLimits, RunContext};
 use crate::clock::Clock;
 use crate::document::{Experiment, Labels};
 use crate::experiment::Trial;
-use crate::stats::{Bootstrap, StopRule};
+use crate::stats::StopRule;
 
 /// Minimum number of samples per cell.
 pub(super) const ROUNDS: u32 = 7;
@@ -284,7 +284,7 @@ impl Cells {
     /// Determines for each cell with earlier samples whether it is already precise.
     pub(super) fn judge(&mut self, rule: &StopRule) {
         for one in &mut self.active {
-            one.precise = rule.is_precise(&one.rates(), &Bootstrap::default());
+            one.judge(&one.rates(), rule);
         }
     }
 }

@@ -140,10 +140,8 @@ impl DocumentBuilder {
 
     fn summarised(&self, one: &ActiveCell) -> Cell {
         let mut cell = one.cell();
-        let precision = self.run.precision.unwrap_or(f64::INFINITY);
         let stop = match cell.failed {
-            // Samples shorter than a limiter's periods are uncertain, however well they agree.
-            _ if one.precise && one.uncertainty() <= precision => StopReason::Precise,
+            _ if one.precise => StopReason::Precise,
             Some(_) => StopReason::Failed,
             None => StopReason::TimeUp,
         };

@@ -100,8 +100,10 @@ pub fn contenders(rates: &[Vec<f64>]) -> Vec<bool> {
     let deviation = (sum / freedom).sqrt() * (1.0 + 1.0 / freedom.sqrt());
     let half = |logs: &Vec<f64>| {
         // One that is much noisier than the others, such as a device on two levels, has a deviation of its own.
-        let own = (squares(logs) / logs.len().saturating_sub(1).max(1) as f64).sqrt();
-        let deviation = if own > NOISY * deviation { own } else { deviation };
+        let degrees = logs.len().saturating_sub(1) as f64;
+        let of = |sum: f64, freedom: f64| (sum / freedom).sqrt() * (1.0 + 1.0 / freedom.sqrt());
+        let (own, others) = (of(squares(logs), degrees), of(sum - squares(logs), freedom - degrees));
+        let deviation = if own > NOISY * others { own.max(deviation) } else { deviation };
         half_width(logs.len(), deviation.max(LEAST_DEVIATION), ERROR / rates.len() as f64)
     };
     let lowest = logs

@@ -89,7 +89,6 @@ impl File {
 
     /// Returns a handle that records the file's present state. Runs over the handle (transform, fold, search, compare)
     /// compare this state with the file's state at their end.
-    #[doc(hidden)]
     pub fn stamped(&self) -> Result<Self> {
         let before = self.before.map_or_else(|| self.inspect(), Ok)?;
         Ok(Self { before: Some(before), ..self.clone() })

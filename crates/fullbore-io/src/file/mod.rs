@@ -58,7 +58,7 @@ pub use naming::{linkable, name_unnamed, names_directory, umask, usual_mode};
 pub use options::{Access, Hint, Mode, OpenOptions, Share};
 pub use output::{Output, Placement};
 #[doc(hidden)]
-pub use publish::permitted_mode;
+pub use publish::{is_refused, permitted_mode};
 pub use types::{CachePolicy, CommitReport, CopyReport, Durability, FileStamp, OptionSupport, Step, Support};
 
 pub use crate::sys::FileKind;

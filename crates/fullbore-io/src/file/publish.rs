@@ -189,8 +189,9 @@ pub(super) fn inherit_mode(file: &File, mode: u32, place: &TargetName) -> Result
         Err(error) => return Err(failed(error.into())),
     }
     match sys::change_mode(file, mode) {
+        Ok(()) => Ok(()),
         // The file system has one mode for all files.
-        Ok(()) | Err(Code::NOT_PERMITTED | Code::UNSUPPORTED) => Ok(()),
+        Err(error) if is_refused(error) => Ok(()),
         Err(error) => Err(failed(error.into())),
     }
 }
@@ -203,12 +204,25 @@ pub(super) fn give(file: &File, (uid, gid): (u32, u32), place: &TargetName) -> R
     }
     match sys::change_owner(file, Some(uid), Some(gid)) {
         Ok(()) => Ok(true),
-        Err(Code::NOT_PERMITTED | Code::INVALID | Code::UNSUPPORTED) => {
+        Err(error) if is_refused(error) => {
             let _ = sys::change_owner(file, None, Some(gid));
             Ok(false)
         }
         Err(error) => Err(Error::io("inherit the owner of", place.path(), error.into())),
     }
+}
+
+/// True if the user may not change an owner or a mode, or the file system has none.
+pub fn is_refused(error: Code) -> bool {
+    matches!(
+        error,
+        Code::NOT_PERMITTED
+            | Code::ACCESS_DENIED
+            | Code::INVALID
+            | Code::OVERFLOW
+            | Code::UNSUPPORTED
+            | Code::NOT_IMPLEMENTED
+    )
 }
 
 /// Returns the mode of a file that replaces another: it keeps set-user-ID and set-group-ID only if owner and group are

@@ -75,12 +75,7 @@ pub fn transform<'c>(
     checked.was_whole(&stats)?;
     taken_by_device(&output, strategy)?;
     extension.keep();
-    if output.overwrites()
-        && output.file().kind() == FileKind::Regular
-        && output.file().stamp()?.len < stats.bytes
-    {
-        return Err(Error::changed(output.file().path(), "truncated while being written"));
-    }
+    still_long(&output, stats.bytes)?;
     if in_place {
         // Bytes that another process appended meanwhile stay, untransformed.
         if output.file().stamp()?.len > longest {
@@ -128,8 +123,18 @@ pub fn generate(
     let stats = fill(generator, &Scope::whole(len), &output, strategy, progress, &false.into())?;
     taken_by_device(&output, strategy)?;
     extension.keep();
+    still_long(&output, len)?;
     output.commit_len(len, durability)?;
     Ok(stats)
+}
+
+/// Fails if another process has truncated an existing file after the last of `len` bytes was written to it.
+fn still_long(output: &Output, len: u64) -> Result<()> {
+    let file = output.file();
+    match output.overwrites() && file.kind() == FileKind::Regular && file.stamp()?.len < len {
+        true => Err(Error::changed(file.path(), "truncated while being written")),
+        false => Ok(()),
+    }
 }
 
 /// As [`generate`], but writes into existing or [`allocate`](super::allocate)d blocks and does not commit the output:

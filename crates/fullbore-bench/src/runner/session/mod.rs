@@ -16,7 +16,7 @@ use super::options::{Event, Options, RunProgress};
 use crate::action::{DeviceLimits, RunContext};
 use crate::document::Experiment;
 use crate::experiment::Trial;
-use crate::stats::{Bootstrap, StopRule, Xoshiro256};
+use crate::stats::{StopRule, Xoshiro256};
 use crate::test_files::TestFiles;
 
 /// Minimum pause between two partial documents.
@@ -198,7 +198,7 @@ impl<'a, 'b> Session<'a, 'b> {
                 one.correct();
                 one.cost = one.cost.clamp(spent, 2.0 * spent);
                 let rates = one.rates();
-                one.precise = self.rule().is_precise(&rates, &Bootstrap::default());
+                one.judge(&rates, &self.rule());
                 let (share, now) = (self.whole.share(), one.cell.id.as_str());
                 (self.observe)(Event::Progress(RunProgress { share, now, rates: &rates }));
             }

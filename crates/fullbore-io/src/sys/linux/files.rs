@@ -261,10 +261,13 @@ pub(crate) fn finish_writeback(fd: BorrowedHandle<'_>, range: Range<u64>) -> io:
 
 /// Writes back the dirty pages of a file if its holes are reported by a server, which lacks those pages: FUSE.
 pub fn show_dirty_pages(file: impl AsFd) -> Result<()> {
-    match file_system_kind(&file)?.is_fuse() {
-        true => finish_writeback(file.as_fd(), 0..0).map_err(|error| Code::of(&error).unwrap_or(Code::IO)),
-        false => Ok(()),
+    if !file_system_kind(&file).is_ok_and(FileSystemKind::is_fuse) {
+        return Ok(());
     }
+    // A separate open file: an error that this one gets remains for the syncs of the other.
+    let other = reopen(&file, OpenFlags::READ).ok();
+    let fd = other.as_ref().map_or(file.as_fd(), AsFd::as_fd);
+    finish_writeback(fd, 0..0).map_err(|error| Code::of(&error).unwrap_or(Code::IO))
 }
 
 fn sync_range(fd: BorrowedHandle<'_>, range: Range<u64>, flags: libc::c_uint) -> io::Result<()> {

@@ -170,7 +170,11 @@ pub fn inherit(directory: impl AsFd, name: impl AsRef<std::ffi::OsStr>, file: im
         // Removed meanwhile, or `/proc` is missing.
         Err(Code::NOT_FOUND) => {
             let flags = OpenFlags::READ | OpenFlags::NOFOLLOW | OpenFlags::NONBLOCK | OpenFlags::NOCTTY;
-            attribute(super::open::open_at(&directory, name.as_ref(), flags, 0)?, LIST, &mut list)
+            match super::open::open_at(&directory, name.as_ref(), flags, 0) {
+                // Its list stays unknown.
+                Err(Code::ACCESS_DENIED) => Err(NONE),
+                opened => attribute(opened?, LIST, &mut list),
+            }
         }
         found => found,
     };

@@ -450,6 +450,7 @@ impl Region {
 
     /// Forgets what was measured with fewer workers: the other region has ended.
     pub(super) fn forget(&mut self) {
+        self.refined = (0, 0, 0);
         match &mut self.phase {
             Phase::Running { expected, outside } => (*expected, *outside) = (None, 0),
             Phase::Trying { .. } if self.left > 0 && self.slices.iter().any(|slice| slice.shared) => {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::options::Preserve;
 use fullbore_io::error::{Error, Result};
-use fullbore_io::file::{Output, permitted_mode, usual_mode};
+use fullbore_io::file::{Output, is_refused, permitted_mode, usual_mode};
 use fullbore_io::sys::{self, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags, OsStrExt, Status};
 
 /// The access control lists, which belong to the mode.
@@ -87,9 +87,10 @@ pub(super) fn keep(
     } else if preserve.mode && mode & 0o6000 != 0 && !directory(stat) {
         mode = permitted_mode(mode, belongs(stat, target).map_err(failed("inspect"))?);
     }
+    let unlisted = Cell::new(false);
     let extended = |which| {
         let essential = Cell::new(false);
-        let copy = || extended(preserve, source, target, which, &essential);
+        let copy = || extended(preserve, source, target, which, (&essential, &unlisted));
         copy()
             .or_else(|error| if error == Code::ACCESS_DENIED { writable(target, copy) } else { Err(error) })
             .or_else(|error| if essential.get() { Err(error) } else { Ok(()) })
@@ -98,6 +99,10 @@ pub(super) fn keep(
     let any = preserve.attributes || preserve.mode;
     if any {
         extended(Which::Others)?;
+    }
+    if unlisted.get() {
+        // The group's bits are the upper bound of the list's entries, and would be the group's own rights without it.
+        mode &= !0o070;
     }
     if preserve.mode && !link {
         match target {
@@ -145,7 +150,7 @@ fn give(stat: &Status, target: AttributeTarget<'_>) -> sys::Result<bool> {
     };
     match change(Some(stat.uid)) {
         Ok(()) => Ok(true),
-        Err(Code::NOT_PERMITTED | Code::INVALID | Code::UNSUPPORTED) => {
+        Err(error) if is_refused(error) => {
             let _ = change(None);
             Ok(false)
         }
@@ -184,13 +189,13 @@ fn times(stat: &Status, target: AttributeTarget<'_>) -> sys::Result<()> {
 }
 
 /// Copies all extended attributes it can; returns the first error, an essential one before others, and sets `essential` if it is one:
-/// that of an access list, or of any attribute if all are required.
+/// that of an access list, or of any attribute if all are required. Sets `unlisted` if the target's file system has no lists.
 fn extended(
     preserve: &Preserve,
     source: AttributeTarget<'_>,
     target: AttributeTarget<'_>,
     which: Which,
-    essential: &Cell<bool>,
+    (essential, unlisted): (&Cell<bool>, &Cell<bool>),
 ) -> sys::Result<()> {
     let (from, to) = (source.path(), target.path());
     let mut first = match (source, target) {
@@ -239,8 +244,12 @@ fn extended(
                 _ => Ok(()),
             }
         });
-        // The mode without the access list would give the group more rights.
-        let required = preserve.attributes_required || LISTS.contains(&name);
+        let list = LISTS.contains(&name);
+        if list && one == Err(Code::UNSUPPORTED) && !preserve.attributes_required {
+            unlisted.set(unlisted.get() || name == LISTS[0]);
+            continue;
+        }
+        let required = preserve.attributes_required || list;
         if one.is_err() && (first.is_ok() || required && !essential.get()) {
             first = one;
             essential.set(required);

@@ -298,8 +298,15 @@ impl Content<'_> {
     fn plan(&self, output: &Output, len: Option<u64>, striped: bool) -> Result<Plan> {
         let units = Units { len: STRIPE, read_back: self.options.verify };
         let planner = if striped { self.settings.planner.in_units(units) } else { self.settings.planner };
-        let plan = planner.plan(Purpose::Copy, Some(self.input), len, Some(output))?;
-        if self.options.reflink == Reflink::Never && plan.strategy.write.name == "copy_file_range" {
+        let mut plan = planner.plan(Purpose::Copy, Some(self.input), len, Some(output))?;
+        let shares = |plan: &Plan| {
+            self.options.reflink == Reflink::Never && plan.strategy.write.name == "copy_file_range"
+        };
+        if shares(&plan) && !planner.is_named() {
+            // It was the fastest in the profile.
+            plan = planner.with_profile(None).plan(Purpose::Copy, Some(self.input), len, Some(output))?;
+        }
+        if shares(&plan) {
             let what = "the system may share blocks under method copy_file_range";
             return Err(Error::new(ErrorKind::Unsupported, "copy", self.input.path(), what)
                 .advise("name another method, or let blocks be shared"));

@@ -178,9 +178,12 @@ impl Executor<'_> {
         let result = job(&plan.handle(&input), (&plan).into())?;
         // A search that ended early measured less.
         if let Some((kind, len)) = trial.filter(|(_, len)| result.0.bytes >= *len) {
-            let held = Duration::from_nanos(held.load(Ordering::Relaxed));
-            let seconds = start.elapsed().saturating_sub(held).as_secs_f64();
-            self.trials.lock().record(kind, &plan.strategy, len, seconds);
+            // Other workers go on meanwhile.
+            let exclusive = if plan.strategy.workers == 1 { held.load(Ordering::Relaxed) } else { 0 };
+            let (whole, held) = (start.elapsed(), Duration::from_nanos(exclusive));
+            if held < whole / 2 {
+                self.trials.lock().record(kind, &plan.strategy, len, (whole - held).as_secs_f64());
+            }
         }
         Ok(result)
     }
