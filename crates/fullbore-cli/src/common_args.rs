@@ -199,7 +199,7 @@ pub fn plan_fields(plan: &Plan) -> Vec<(&'static str, serde_json::Value)> {
         ("alternatives", json!(plan.decision.alternatives)),
     ]);
     if plan.contenders.differ() {
-        fields.push(("contenders", texts(if cached.is_empty() { uncached } else { cached })));
+        fields.push(("contenders", texts(plan.contenders.of_one_kind())));
     }
     fields
 }

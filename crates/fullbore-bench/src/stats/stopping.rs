@@ -97,11 +97,11 @@ pub fn contenders(rates: &[Vec<f64>]) -> Vec<bool> {
         return vec![true; rates.len()];
     }
     // The deviation itself is uncertain: with few degrees of freedom its upper bound counts.
-    let deviation = (sum / freedom).sqrt() * (1.0 + 1.0 / freedom.sqrt());
+    let of = |sum: f64, freedom: f64| (sum / freedom).sqrt() * (1.0 + 1.0 / freedom.sqrt());
+    let deviation = of(sum, freedom);
     let half = |logs: &Vec<f64>| {
         // One that is much noisier than the others, such as a device on two levels, has a deviation of its own.
         let degrees = logs.len().saturating_sub(1) as f64;
-        let of = |sum: f64, freedom: f64| (sum / freedom).sqrt() * (1.0 + 1.0 / freedom.sqrt());
         let (own, others) = (of(squares(logs), degrees), of(sum - squares(logs), freedom - degrees));
         let deviation = if own > NOISY * others { own.max(deviation) } else { deviation };
         half_width(logs.len(), deviation.max(LEAST_DEVIATION), ERROR / rates.len() as f64)

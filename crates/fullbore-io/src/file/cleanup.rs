@@ -215,6 +215,12 @@ pub fn hidden_name(stem: &OsStr) -> OsString {
     OsString::from_vec(name)
 }
 
+fn deregister(id: u64) {
+    if let Some(mut state) = registry() {
+        state.files.retain(|(entered, _)| *entered != id);
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct CleanupGuard {
     id: u64,
@@ -229,9 +235,7 @@ impl CleanupGuard {
 
 impl Drop for CleanupGuard {
     fn drop(&mut self) {
-        if let Some(mut state) = registry() {
-            state.files.retain(|(id, _)| *id != self.id);
-        }
+        deregister(self.id);
     }
 }
 
@@ -301,9 +305,7 @@ impl PendingBackup {
 
 impl Drop for PendingBackup {
     fn drop(&mut self) {
-        if let Some(mut state) = registry() {
-            state.files.retain(|(id, _)| *id != self.id);
-        }
+        deregister(self.id);
     }
 }
 

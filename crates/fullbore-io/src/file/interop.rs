@@ -3,9 +3,9 @@
 use std::fs::{self, FileTimes, Metadata, Permissions, TryLockError};
 use std::io::{self, Read};
 use std::path::Path;
-use std::time::Duration;
 
 use super::inner::File;
+use super::locks::until_taken;
 use super::output::{Output, Placement};
 use super::types::Durability;
 use crate::buf::reserve_exact;
@@ -129,16 +129,9 @@ impl File {
         wait: fn(&fs::File) -> io::Result<()>,
         attempt: fn(&Self) -> Result<()>,
     ) -> Result<()> {
-        if !sys::HANDLES_SERIALIZE {
-            return self.by_std("lock", wait);
-        }
-        let mut pause = Duration::from_millis(1);
-        loop {
-            match attempt(self) {
-                Err(error) if error.kind() == ErrorKind::Locked => std::thread::sleep(pause),
-                outcome => return outcome,
-            }
-            pause = (2 * pause).min(Duration::from_millis(50));
+        match sys::HANDLES_SERIALIZE {
+            true => until_taken(|| attempt(self)),
+            false => self.by_std("lock", wait),
         }
     }
 

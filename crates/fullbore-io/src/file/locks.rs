@@ -3,6 +3,7 @@
 //! does not release the locks of another. POSIX record locks guarantee neither, so libraries cannot use them.
 
 use std::ops::Range;
+use std::time::Duration;
 
 use super::inner::File;
 use super::options::Share;
@@ -67,6 +68,19 @@ impl Drop for RangeGuard {
     }
 }
 
+/// Repeats `attempt` while the lock is held elsewhere, on a system where a call that waits would keep all other calls through the
+/// handle waiting.
+pub(super) fn until_taken<T>(mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
+    let mut pause = Duration::from_millis(1);
+    loop {
+        match attempt() {
+            Err(error) if error.kind() == ErrorKind::Locked => std::thread::sleep(pause),
+            outcome => return outcome,
+        }
+        pause = (2 * pause).min(Duration::from_millis(50));
+    }
+}
+
 impl File {
     /// Locks a range of bytes; blocks while a conflicting lock is held. The lock is advisory: it affects only processes
     /// that request locks. On Windows it also binds transfers through every other handle, including those of this
@@ -93,6 +107,9 @@ impl File {
     /// [`ErrorKind::Invalid`] for an empty range; if the file is not open for the access that the lock needs, and if the
     /// system call fails.
     pub fn lock_range(&self, range: Range<u64>, lock: RangeLock) -> Result<RangeGuard> {
+        if sys::HANDLES_SERIALIZE {
+            return until_taken(|| self.try_lock_range(range.clone(), lock));
+        }
         self.check_range(&range)?;
         sys::lock_range(self.as_handle(), &range, request(lock), true)
             .map_err(|error| self.refused(&range, error))?;

@@ -32,6 +32,11 @@ impl Contenders {
         self.cached.iter().chain(&self.uncached)
     }
 
+    /// The contenders of a run whose parts are all of one kind.
+    pub fn of_one_kind(&self) -> &[Contender] {
+        if self.cached.is_empty() { &self.uncached } else { &self.cached }
+    }
+
     /// True if there is a choice: several contenders for one region, or regions of two kinds.
     pub fn differ(&self) -> bool {
         self.cached.len() + self.uncached.len() > 1

@@ -35,8 +35,7 @@ impl fmt::Display for Plan {
             writeln!(f, "because: {line}")?;
         }
         if self.contenders.differ() {
-            let list = if cached.is_empty() { uncached } else { cached };
-            writeln!(f, "tries: {}", names(list))?;
+            writeln!(f, "tries: {}", names(self.contenders.of_one_kind()))?;
         }
         for note in &self.notes {
             writeln!(f, "note: {note}")?;

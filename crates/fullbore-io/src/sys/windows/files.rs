@@ -5,7 +5,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use windows_sys::Wdk::Storage::FileSystem as nt;
 use windows_sys::Win32::Foundation as w;
@@ -423,25 +423,16 @@ pub(crate) fn lock_range(
     {
         return Err(Code::ACCESS_DENIED);
     }
-    // A call that waits would keep all other calls through this handle waiting, so the request is repeated.
-    let mut pause = Duration::from_millis(1);
-    loop {
-        let flags = kind | fs::LOCKFILE_FAIL_IMMEDIATELY;
-        // SAFETY: the structure lives until the call has ended.
-        let started = unsafe { fs::LockFileEx(handle, flags, 0, low, high, &raw mut at) };
-        match ended(&file, started, &mut at).map_err(|error| Code::from_number(error as i32)) {
-            Ok(_) => return Ok(()),
-            Err(Code::LOCKED) if wait => std::thread::sleep(pause),
-            // A transfer that fails for a lock is another matter: nobody waits.
-            Err(Code::LOCKED) => return Err(Code::WOULD_BLOCK),
-            Err(error) => return Err(error),
-        }
-        (at, pause) = (call_at(range.start), (2 * pause).min(LONGEST_PAUSE));
+    let waiting = if wait { 0 } else { fs::LOCKFILE_FAIL_IMMEDIATELY };
+    // SAFETY: the structure lives until the call has ended.
+    let started = unsafe { fs::LockFileEx(handle, kind | waiting, 0, low, high, &raw mut at) };
+    match ended(&file, started, &mut at).map_err(|error| Code::from_number(error as i32)) {
+        Ok(_) => Ok(()),
+        // A transfer that fails for a lock is another matter: nobody waits.
+        Err(Code::LOCKED) => Err(Code::WOULD_BLOCK),
+        Err(error) => Err(error),
     }
 }
-
-/// The longest pause between two requests of a lock.
-const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
 /// No call shows the pages of a file in the page cache.
 pub(crate) fn resident_pages(_: BorrowedHandle<'_>, _: u64, _: u64) -> io::Result<u64> {

@@ -186,8 +186,8 @@ impl TreeCopy<'_> {
             (AttributeTarget::Open(source.as_handle()), AttributeTarget::Open(target.as_handle()));
         attributes::keep(preserve, from, stat, to, &paths, false)?;
         // A hidden directory is synced with all its content, where one call does that.
-        let alone = !directory.fresh || !syncs_whole(&target);
-        if directory.new && self.settings.durability == Durability::Full && alone {
+        let alone = || !directory.fresh || !syncs_whole(&target);
+        if directory.new && self.settings.durability == Durability::Full && alone() {
             let failed = |error| Error::io("sync", paths(), error);
             directory.target.sync().map_err(failed)?;
             if let (false, Some(parent)) = (directory.fresh, &directory.parent) {
