@@ -172,7 +172,7 @@ pub(super) fn expand(
     };
     let (name, job, system) = (text(ACTION)?, text(JOB)?, text(SYSTEM)?);
     if !system.is_empty() && !SYSTEMS.contains(&system.as_str()) {
-        return Err(wrong(format!("{SYSTEM} {system:?} is none of {}", SYSTEMS.join(", "))));
+        return Err(wrong(format!("{SYSTEM} {system:?} is not one of {}", SYSTEMS.join(", "))));
     }
     let mut number = |key: &str| match grid.remove(key) {
         None => Ok(None),
@@ -183,7 +183,7 @@ pub(super) fn expand(
     let (ramp, sample) = (number(RAMP)?.unwrap_or(0.0), number(SAMPLE)?.filter(|seconds| *seconds > 0.0));
     let Some(action) = ACTIONS.iter().find(|action| action.name == name) else {
         let known: Vec<&str> = ACTIONS.iter().map(|action| action.name).collect();
-        return Err(wrong(format!("action {name:?} is none of {}", known.join(", "))));
+        return Err(wrong(format!("action {name:?} is not one of {}", known.join(", "))));
     };
     if !system.is_empty() && system != std::env::consts::OS {
         return Ok(Vec::new());

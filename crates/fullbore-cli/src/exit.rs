@@ -6,9 +6,10 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use fullbore::buf::Direction;
 use fullbore::error::{Error, ErrorKind};
 use fullbore::quote::printable_bytes;
-use fullbore::sys;
+use fullbore::sys::{self, Code};
 
 /// The name under which the program was called, if it is a tool's name.
 static PROGRAM: OnceLock<&str> = OnceLock::new();
@@ -164,7 +165,15 @@ pub struct StandardOutput;
 
 impl Write for StandardOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        Ok(sys::write(sys::stdout(), bytes)?)
+        loop {
+            match sys::write(sys::stdout(), bytes) {
+                // Another process made the pipe or terminal non-blocking.
+                Err(Code::WOULD_BLOCK) => {
+                    sys::uninterrupted(|| sys::wait_any(&[(sys::stdout(), Direction::Write)], None))?;
+                }
+                written => return Ok(written?),
+            }
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, ValueEnum};
+use fullbore::file::Durability;
 
 /// Parses the names of values and their unambiguous beginnings, as the GNU tools do.
 #[derive(Debug, Clone)]
@@ -30,6 +31,11 @@ pub fn choices<T: Clone + Send + Sync + 'static>(
         (if help.is_empty() { name } else { name.help(*help) }, value.clone())
     };
     Choices { values: all.iter().map(named).collect(), strict: false }
+}
+
+/// Parses levels of durability.
+pub fn durability() -> impl TypedValueParser<Value = Durability> {
+    choices(&[("none", "", Durability::None), ("data", "", Durability::Data), ("full", "", Durability::Full)])
 }
 
 /// Parses words.

@@ -1,10 +1,11 @@
-//! The error type: path, operation, offset, cause and advice.
+//! The error type, with path, operation, offset, cause and advice, and the error of texts that name no value.
 #![forbid(unsafe_code)]
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub use crate::names::ParseError;
 use crate::quote::Shown;
 use crate::sys::{Code, InUse};
 

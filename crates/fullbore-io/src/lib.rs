@@ -43,6 +43,7 @@ pub mod fault;
 pub mod file;
 #[doc(hidden)]
 pub mod lock;
+mod names;
 #[doc(hidden)]
 pub mod probe;
 #[doc(hidden)]

@@ -12,11 +12,9 @@ use crate::pattern::{
     self, Comparison, CopyError, CopyEvent, CopyOptions, CopySettings, CopyStats, Differences, Executor,
     Extent, Follow, OrderedSender, Progress, Side, Stats, Worker,
 };
-use crate::strategy::{
-    LEAST_BUDGET, ParseSpecError, Plan, PlanInput, Planner, Profile, Purpose, Serial, StrategySpec,
-};
+use crate::strategy::{LEAST_BUDGET, Plan, PlanInput, Planner, Profile, Purpose, Serial, StrategySpec};
 use fullbore_io::engine::CachePolicy;
-use fullbore_io::error::Result;
+use fullbore_io::error::{ParseError, Result};
 use fullbore_io::file::{Durability, File, Output, Placement};
 use fullbore_io::lock::Mutex;
 
@@ -72,7 +70,7 @@ impl Job {
     ///
     /// # Errors
     /// If the text cannot be parsed, with the field at fault.
-    pub fn strategy(self, spec: &str) -> std::result::Result<Self, ParseSpecError> {
+    pub fn strategy(self, spec: &str) -> std::result::Result<Self, ParseError> {
         let spec_text = (spec != "auto").then(|| spec.to_owned());
         Ok(Self { spec: spec.parse()?, spec_text, ..self }.overridden())
     }
@@ -197,7 +195,7 @@ impl Job {
         output: impl AsRef<Path>,
     ) -> Result<Stats> {
         let input = input.into().open_file()?.stamped()?;
-        let output = Output::create(output.as_ref(), Placement::Replace, Some(&input))?;
+        let output = Output::create_with(output.as_ref(), Placement::Replace, Some(&input))?;
         self.transform_to(operation, &input, output)
     }
 
@@ -305,7 +303,7 @@ impl Job {
         let (start, before) = (Instant::now(), self.progress.bytes_done());
         self.executor().map_ordered(items, work, emit)?;
         let bytes = self.progress.bytes_done() - before;
-        Ok(Stats { bytes, seconds: start.elapsed().as_secs_f64(), ..Stats::default() })
+        Ok(Stats { bytes, elapsed: start.elapsed(), ..Stats::default() })
     }
 
     /// Creates an executor with the settings of the job, for operations over many files.

@@ -22,7 +22,7 @@ use cases::{LENGTH, faults_of};
 /// Runs `none` by a strategy from a file under one plan to an output under another; false if the strategy is unavailable.
 fn transform(strategy: &str, input: (&Path, &Plan), output: (&Path, &Plan)) -> Result<bool> {
     let source = File::open(input.0)?.with_faults(input.1);
-    let target = Output::create(output.0, Placement::Replace, Some(&source))?.with_faults(output.1);
+    let target = Output::create_with(output.0, Placement::Replace, Some(&source))?.with_faults(output.1);
     let operation = operation::parse("none", Kernel::Simd).unwrap();
     planned::transform(&*operation, strategy, &source, target, Durability::Full)
 }

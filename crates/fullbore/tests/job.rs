@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use fullbore::error::ErrorKind;
-use fullbore::file::{File, Output, Placement};
+use fullbore::file::{File, Output};
 use fullbore::operation::{Encoding, Part, Search, Split};
 use fullbore::pattern::{Comparison, CopyEvent, CopyOptions, Progress, Worker};
 use fullbore::strategy::StrategySpec;
@@ -296,7 +296,7 @@ fn generated_bytes_have_the_length_asked_for() {
     let (directory, _, _) = directory();
     let path = directory.path().join("generated");
     let make = |job: Job| {
-        let output = Output::create(&path, Placement::Replace, None).unwrap();
+        let output = Output::create(&path).unwrap();
         assert_eq!(job.generate(&Random::new(7), 3_000_001, output).unwrap().bytes, 3_000_001);
         fs::read(&path).unwrap()
     };

@@ -153,7 +153,7 @@ fn commit_frees_what_was_reserved_and_not_written() {
         let (path, content) = (directory.join("output"), bytes(9000, 5));
         for (what, placement) in [("new", Placement::Replace), ("overwritten", Placement::Overwrite)] {
             for with_len in [false, true] {
-                let output = Output::create(&path, placement, None).unwrap();
+                let output = Output::create_with(&path, placement, None).unwrap();
                 if output.file().reserve(0..RESERVED).is_err() {
                     return;
                 }
@@ -200,7 +200,7 @@ fn a_run_that_fails_or_writes_less_leaves_no_zeros() {
         let run = |operation: &str, placement, text: &str, progress: &Progress| {
             let operation = parse(operation, Kernel::Simd).unwrap();
             let strategy = text.parse::<StrategySpec>().unwrap().apply(Strategy::plain());
-            let output = Output::create(&path, placement, None).unwrap();
+            let output = Output::create_with(&path, placement, None).unwrap();
             let input = File::open(&input).unwrap();
             transform(&*operation, &input, output, &strategy, Durability::None, progress)
         };

@@ -38,7 +38,7 @@ fn run(
 ) -> Result<bool, Error> {
     let source = File::open(input)?;
     let target = match placement {
-        Some(placement) => Output::create(output, placement, Some(&source))?,
+        Some(placement) => Output::create_with(output, placement, Some(&source))?,
         None => Output::in_place(input)?,
     };
     planned::transform(operation, strategy, &source, target, Durability::None)

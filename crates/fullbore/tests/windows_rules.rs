@@ -67,7 +67,8 @@ fn every_strategy_obeys_the_rules() {
                 }
                 let (reading, writing) = (strict(), strict());
                 let source = File::open(&input).unwrap().with_faults(&reading);
-                let target = Output::create(&path, placement, Some(&source)).unwrap().with_faults(&writing);
+                let target =
+                    Output::create_with(&path, placement, Some(&source)).unwrap().with_faults(&writing);
                 let name = format!("{strategy}, {placement:?} {old:?}");
                 if !transform(&strategy, &source, target).unwrap_or_else(|error| panic!("{name}: {error}")) {
                     println!("skipped: {name} in {}", directory.display());
@@ -103,7 +104,7 @@ fn a_failed_run_over_a_shorter_file_restores_its_length() {
             let writing = strict();
             let reading = Plan::new(1).with(Fault::IoErrorAt { offset: LENGTH as u64 / 2 });
             let source = File::open(&input).unwrap().with_faults(&reading);
-            let target = Output::create(&path, Placement::Overwrite, Some(&source)).unwrap();
+            let target = Output::create_with(&path, Placement::Overwrite, Some(&source)).unwrap();
             let result = transform(strategy, &source, target.with_faults(&writing));
             assert_eq!(result.unwrap_err().kind(), ErrorKind::Io, "{strategy}");
             assert_eq!(writing.counts().refused, 0, "{strategy}: truncated before it was unmapped");
@@ -124,7 +125,7 @@ fn a_locked_input_is_explained_and_leaves_the_old_output() {
             for offset in [0, LENGTH as u64 / 2] {
                 let plan = Plan::new(1).with(Fault::Locked { offset, len: 1 });
                 let source = File::open(&input).unwrap().with_faults(&plan);
-                let target = Output::create(&path, Placement::Replace, Some(&source)).unwrap();
+                let target = Output::create_with(&path, Placement::Replace, Some(&source)).unwrap();
                 match transform(&strategy, &source, target) {
                     Ok(false) => break,
                     // Locks do not bind mapped bytes.
@@ -155,7 +156,7 @@ fn a_run_over_a_held_output_loses_nothing() {
         fs::write(&path, b"old").unwrap();
         for strategy in strategies() {
             let source = File::open(&input).unwrap();
-            let target = Output::create(&path, Placement::Replace, Some(&source)).unwrap();
+            let target = Output::create_with(&path, Placement::Replace, Some(&source)).unwrap();
             let target = target.with_faults(&Plan::new(1).with(Fault::Held));
             match transform(&strategy, &source, target) {
                 Ok(false) => {}

@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::num::NonZeroU64;
 use std::path::Path;
 
 use fullbore::operation::Generate;
@@ -31,8 +32,9 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    pub(crate) fn new(seed: u64) -> Attempt<Self> {
-        Ok(Self { text: Text::new(seed, LINE as u64)?, dice: Xoshiro256::seeded(seed), next: 0 })
+    pub(crate) fn new(seed: u64) -> Self {
+        let line = const { NonZeroU64::new(LINE as u64).unwrap() };
+        Self { text: Text::new(seed, line), dice: Xoshiro256::seeded(seed), next: 0 }
     }
 
     /// Fills `target`, a whole number of lines, with the next ones.
@@ -65,7 +67,7 @@ fn participle(line: &mut [u8], from: usize) {
 
 pub(crate) fn plain(path: &Path, bytes: u64, seed: u64) -> Attempt<()> {
     let mut file = File::create_new(path)?;
-    let mut lines = Lines::new(seed)?;
+    let mut lines = Lines::new(seed);
     let mut block = vec![0; LINES * LINE];
     let mut left = bytes;
     while left > 0 {

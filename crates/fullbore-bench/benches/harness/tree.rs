@@ -35,7 +35,7 @@ pub(crate) fn sources(root: &Path, files: usize, seed: u64) -> Attempt<()> {
     fs::create_dir(root.join(".git"))?;
     fs::write(root.join(".git/HEAD"), "ref: refs/heads/main\n")?;
     fs::write(root.join(".gitignore"), "*.log\n")?;
-    let (mut dice, mut lines) = (Xoshiro256::seeded(seed), Lines::new(seed)?);
+    let (mut dice, mut lines) = (Xoshiro256::seeded(seed), Lines::new(seed));
     let mut block = vec![0; LINE * 1024];
     for index in 0..files {
         let ending = if dice.below(50) == 0 { ".log" } else { ENDINGS[dice.below(ENDINGS.len())] };

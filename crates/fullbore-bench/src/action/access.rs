@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use fullbore::Result;
 use fullbore::error::{Error, ErrorKind};
-use fullbore::file::{File, Output, Placement};
+use fullbore::file::{File, Output};
 use fullbore::pattern::{self, Order, Progress, Scope, Stats};
 use fullbore::strategy::{Completion, Strategy};
 use serde::Deserialize;
@@ -166,7 +166,7 @@ impl AccessWorkload {
         if self.spec.file == FileState::Truncated {
             File::open_write(&path)?.set_len(0)?;
         }
-        let output = Output::create(&path, Placement::Overwrite, None)?;
+        let output = Output::overwrite(&path)?;
         let data = self.io.data().ok_or_else(|| unopened(&path))?;
         if strategy.write.capabilities.mapped && self.creates_file() {
             // A mapping cannot extend its file.
@@ -176,7 +176,7 @@ impl AccessWorkload {
         if self.spec.flush == Some(true) {
             let clock = Instant::now();
             output.file().sync_data()?;
-            stats.seconds += clock.elapsed().as_secs_f64();
+            stats.elapsed += clock.elapsed();
         }
         Ok(stats)
     }
@@ -262,7 +262,7 @@ impl Workload for AccessWorkload {
                 FileState::Preallocated => file.allocate_and_extend(self.range.end)?,
                 FileState::Truncated => {
                     let scope = Scope::whole(self.range.end);
-                    let output = Output::create(&test_files.fresh, Placement::Overwrite, None)?;
+                    let output = Output::overwrite(&test_files.fresh)?;
                     let data = self.io.data().ok_or_else(|| unopened(&test_files.fresh))?;
                     pattern::fill(
                         data,
@@ -304,7 +304,7 @@ impl Workload for AccessWorkload {
         // Opening and closing count neither in a request's rate nor in its CPU time.
         let setup_cpu = (stats.setup_user, stats.setup_system);
         let depth = Some(io_stats.depth());
-        let result = RunResult::timed(stats.bytes, stats.seconds, io_stats.requests, depth);
+        let result = RunResult::timed(stats.bytes, stats.elapsed.as_secs_f64(), io_stats.requests, depth);
         Ok(RunResult { latency, setup_cpu, ..result })
     }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use fullbore::Result;
 use fullbore::error::Error;
-use fullbore::file::{File, Output, Placement};
+use fullbore::file::{File, Output};
 use fullbore::operation::generate::Stamped;
 use fullbore::pattern::{self, Progress, Scope, Stats};
 use fullbore::strategy::Strategy;
@@ -112,7 +112,7 @@ impl<'a> Transfers<'a> {
         let mut stats = match self.written {
             None => super::access::read_until(&part.file, &scope, strategy, stop, progress)?,
             Some((data, _)) => {
-                let output = Output::create(part.file.path(), Placement::Overwrite, None)?;
+                let output = Output::overwrite(part.file.path())?;
                 pattern::fill(data, &scope, &output, strategy, progress, stop)?
             }
         };
@@ -121,7 +121,7 @@ impl<'a> Transfers<'a> {
         if self.written.is_some_and(|(_, flush)| flush) {
             let clock = Instant::now();
             part.file.sync_data()?;
-            stats.seconds += clock.elapsed().as_secs_f64();
+            stats.elapsed += clock.elapsed();
         }
         Ok(Transferred { stats, end: Instant::now() })
     }
@@ -139,12 +139,13 @@ fn combine(transferred: &[Transferred], writes: bool) -> RunResult {
     for Transferred { stats, .. } in transferred {
         done.bytes += stats.bytes;
         io_stats.add(if writes { &stats.writes } else { &stats.reads });
-        done.streams.push(if stats.seconds > 0.0 { stats.bytes as f64 / stats.seconds } else { 0.0 });
+        let seconds = stats.elapsed.as_secs_f64();
+        done.streams.push(if seconds > 0.0 { stats.bytes as f64 / seconds } else { 0.0 });
     }
     done.requests = io_stats.requests;
     done.depth = Some(io_stats.depth());
     // Opening does not count, so the start of a part is its end minus its measured time.
-    let first = transferred.iter().map(|one| one.end - Duration::from_secs_f64(one.stats.seconds)).min();
+    let first = transferred.iter().map(|one| one.end - one.stats.elapsed).min();
     let last = transferred.iter().map(|one| one.end).max();
     done.seconds = first.zip(last).map(|(first, last)| (last - first).as_secs_f64());
     done

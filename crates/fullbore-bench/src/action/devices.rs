@@ -213,11 +213,11 @@ impl DevicesWorkload {
         if written.is_some_and(|(_, flush)| flush) {
             let clock = Instant::now();
             files.iter().try_for_each(|file| file.sync_data().map(drop))?;
-            stats.seconds += clock.elapsed().as_secs_f64();
+            stats.elapsed += clock.elapsed();
         }
         let io_stats = if written.is_some() { stats.writes } else { stats.reads };
         let depth = Some(io_stats.depth());
-        Ok(RunResult::timed(stats.bytes, stats.seconds, io_stats.requests, depth))
+        Ok(RunResult::timed(stats.bytes, stats.elapsed.as_secs_f64(), io_stats.requests, depth))
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use fullbore::Result;
 use fullbore::engine::deep_method;
 use fullbore::error::{Error, ErrorKind};
-use fullbore::file::{File, Output, Placement};
+use fullbore::file::{File, Output};
 use fullbore::operation::generate::Stamped;
 use fullbore::pattern::{self, Order, Scope};
 use fullbore::probe::DeviceNumber;
@@ -201,7 +201,7 @@ fn repeat(
         }
         let scope = Scope { range: 0..count * request, order: Order::Random { seed, count } };
         if writes {
-            let output = Output::create(file.path(), Placement::Overwrite, None)?;
+            let output = Output::overwrite(file.path())?;
             pattern::fill(&data, &scope, &output, strategy, context.progress, enough)?;
         } else {
             read_until(file, &scope, strategy, enough, context.progress)?;

@@ -6,7 +6,7 @@ use fullbore::Result;
 use fullbore::buf::{Buf, Pool};
 use fullbore::engine::{CachePolicy, Capabilities, EngineConfig, IoQueue, Method};
 use fullbore::error::{Error, ErrorKind};
-use fullbore::file::{Durability, File, Output, Placement};
+use fullbore::file::{Durability, File, Output};
 use fullbore::operation::Generate;
 use fullbore::operation::generate::Stamped;
 use fullbore::pattern::Order;
@@ -88,7 +88,7 @@ impl OneWayIo {
         let RequestedStrategy { spec, text } = &self.requested;
         let planner = Planner::new(spec).with_text(Some(text));
         let planned = if self.writes() {
-            let output = Output::create(file.path(), Placement::Overwrite, None)?;
+            let output = Output::overwrite(file.path())?;
             let planned = planner.plan(Purpose::Generate, None, Some(len), Some(&output))?;
             output.commit_len(len, Durability::None)?;
             planned

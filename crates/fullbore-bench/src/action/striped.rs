@@ -7,7 +7,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use fullbore::Result;
 use fullbore::buf::{Buf, Pool};
@@ -93,7 +93,7 @@ pub(super) fn transfer(
     };
     let io_stats = stripes.run(range.clone(), progress, ask, |piece, data| look(piece.logical, data))?;
     let mut stats = Stats::default();
-    (stats.bytes, stats.seconds) = (range.end - range.start, stripes.seconds);
+    (stats.bytes, stats.elapsed) = (range.end - range.start, stripes.elapsed);
     *if data.is_some() { &mut stats.writes } else { &mut stats.reads } = io_stats;
     Ok(stats)
 }
@@ -113,7 +113,7 @@ struct Stripes {
     layout: Layout,
     request: u64,
     depth: usize,
-    seconds: f64,
+    elapsed: Duration,
 }
 
 fn refused(method: &str, path: &Path, why: &str) -> Error {
@@ -153,7 +153,7 @@ impl Stripes {
                     .map_err(|error| Error::io("use", file.path(), error))
             })
             .collect::<Result<Vec<_>>>()?;
-        Ok(Self { queues, pool, layout, request, depth, seconds: 0.0 })
+        Ok(Self { queues, pool, layout, request, depth, elapsed: Duration::ZERO })
     }
 
     /// Prepares requests with `ask` and passes completed pieces to `take` in the order of the logical file.
@@ -206,7 +206,7 @@ impl Stripes {
             }
         }
         self.queues.iter_mut().try_for_each(IoQueue::flush)?;
-        self.seconds = start.elapsed().as_secs_f64();
+        self.elapsed = start.elapsed();
         Ok(io_stats)
     }
 

@@ -7,7 +7,7 @@ use std::{fmt, thread};
 use fullbore::Result;
 use fullbore::buf::Pool;
 use fullbore::error::Error;
-use fullbore::file::{File, Output, Placement};
+use fullbore::file::{File, Output};
 use fullbore::operation::generate::Stamped;
 use fullbore::operation::{BlockMemory, Generate};
 use fullbore::pattern::{self, Order, Scope, Stats};
@@ -121,7 +121,7 @@ impl SustainedWorkload {
     ) -> Result<Vec<u64>> {
         let (strategy, writes) = (self.io.strategy(), self.io.writes());
         let output = match writes {
-            true => Some(Output::create(self.file(context).path(), Placement::Overwrite, None)?),
+            true => Some(Output::overwrite(self.file(context).path())?),
             false => None,
         };
         // Of the bytes handed over, so many are not written yet.

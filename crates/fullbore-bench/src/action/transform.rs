@@ -85,8 +85,8 @@ impl TransformWorkload {
 
     fn output(&self, test_files: &TestFiles, input: &File, old: &File) -> Result<Output> {
         match self.spec.output {
-            OutputTarget::Existing => Output::create(old.path(), Placement::Overwrite, Some(input)),
-            OutputTarget::New => Output::create(&test_files.fresh, Placement::Replace, Some(input)),
+            OutputTarget::Existing => Output::create_with(old.path(), Placement::Overwrite, Some(input)),
+            OutputTarget::New => Output::create_with(&test_files.fresh, Placement::Replace, Some(input)),
         }
     }
 

@@ -91,7 +91,7 @@ impl WholeFileWorkload {
     }
 
     fn output(input: &File, context: &RunContext<'_>) -> Result<Output> {
-        Output::create(&context.test_files().fresh, Placement::Replace, Some(input))
+        Output::create_with(&context.test_files().fresh, Placement::Replace, Some(input))
     }
 
     fn plan(&self, inputs: &[File], context: &RunContext<'_>) -> Result<Plan> {
@@ -339,6 +339,8 @@ impl Workload for SmallFilesWorkload {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU64;
+
     use super::*;
     use fullbore::operation::Generate;
     use fullbore::operation::generate::Text;
@@ -359,7 +361,7 @@ mod tests {
         found += count(b"a half-power point\nhalf-power half-power\nhalf\n-power\n");
         assert_eq!(found, 3);
         let mut text = vec![0; 1 << 20];
-        Text::new(7, 80).unwrap().fill(0, &mut text);
+        Text::new(7, const { NonZeroU64::new(80).unwrap() }).fill(0, &mut text);
         assert!(text.contains(&b'\n'), "not a text");
         assert_eq!(count(&text), 0);
     }

@@ -1,8 +1,9 @@
 //! Queries of the model: requests, and changes of the machine.
 
 use fullbore::engine::METHODS;
+use fullbore::error::ParseError;
+use fullbore::size;
 use fullbore::strategy::StrategySpec;
-use fullbore::{size, strategy};
 
 use super::path::{BYPASS, Requests, flights, sends_direct_requests, touches_device};
 use crate::document::{CacheState, FileState, Labels};
@@ -91,7 +92,7 @@ impl Query {
             }
         }
         if !fields.is_empty() {
-            let spec: Result<StrategySpec, strategy::ParseSpecError> = fields.join(",").parse();
+            let spec: Result<StrategySpec, ParseError> = fields.join(",").parse();
             let spec = spec.map_err(|error| QueryError(error.to_string()))?;
             query.method = spec.read.map(|method| method.name.to_owned());
             query.request = spec.request.unwrap_or(0) as u64;

@@ -4,7 +4,7 @@ use super::directory::OwnDirectory;
 use fullbore::buf::ALIGNMENT;
 use fullbore::engine::CachePolicy;
 use fullbore::error::{Error, ErrorKind};
-use fullbore::file::{Durability, File, Output, Placement, Temporary};
+use fullbore::file::{Durability, File, Output, Temporary};
 use fullbore::operation::Generate;
 use fullbore::operation::generate::Random;
 use fullbore::pattern::{self, Progress, Scope};
@@ -57,7 +57,7 @@ impl FileCreator<'_> {
         let (temporary, file) =
             Temporary::make(self.directory.path.join(name), |path| File::create_new(path))?;
         self.temporaries.push(temporary);
-        let output = Output::create(file.path(), Placement::Overwrite, None)?;
+        let output = Output::overwrite(file.path())?;
         let spec = StrategySpec { read_cache: Some(CachePolicy::Keep), ..StrategySpec::default() };
         let planned = Planner::new(&spec).plan(Purpose::Generate, None, Some(len), Some(&output))?;
         let mut done = 0;

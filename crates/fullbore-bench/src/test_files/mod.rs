@@ -6,6 +6,7 @@ mod directory;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -14,7 +15,7 @@ use self::creator::FileCreator;
 use self::device::ExclusiveDevice;
 use self::directory::{OwnDirectory, Watchdog};
 use fullbore::error::{Error, ErrorKind};
-use fullbore::file::{Durability, File, Output, Placement, Temporary};
+use fullbore::file::{Durability, File, Output, Temporary};
 use fullbore::operation::Generate;
 use fullbore::operation::generate::{Random, Text};
 use fullbore::pattern::{self, Progress, Scope};
@@ -31,7 +32,7 @@ const SMALLEST: u64 = 16 << 20;
 const TRANSFORMED: u64 = 256 << 20;
 
 /// Length of a line of text files, in bytes.
-const LINE: u64 = 80;
+const LINE: NonZeroU64 = NonZeroU64::new(80).unwrap();
 
 const EVICT_ATTEMPTS: u32 = 20;
 
@@ -266,7 +267,7 @@ impl TestFiles {
             let what = format!("a device of {} is too small to measure", size::human(len));
             return Err(Error::new(ErrorKind::Invalid, "measure", path, what));
         }
-        let output = Output::create(path, Placement::Overwrite, None)?;
+        let output = Output::overwrite(path)?;
         let planned =
             Planner::new(&StrategySpec::default()).plan(Purpose::Generate, None, Some(len), Some(&output))?;
         let scope = Scope { range: 0..len, order: pattern::Order::Sequential };
@@ -339,7 +340,7 @@ impl TestFiles {
     /// Returns a file of `len` random bytes for a purpose, created on first use. The needs' `extra` includes its space.
     pub(crate) fn random_file(&self, purpose: &str, len: u64) -> Result<File> {
         let seed = self.seed.wrapping_add(self.temporaries.borrow().len() as u64 + 1);
-        self.sized_file(purpose, len, &format!("{purpose}-{len}"), true, || Ok(Random::new(seed)))
+        self.sized_file(purpose, len, &format!("{purpose}-{len}"), true, || Random::new(seed))
     }
 
     /// Returns a text of the length of the files of transformations, the same for every `name`, created on first use; for `cold`
@@ -347,9 +348,7 @@ impl TestFiles {
     pub(crate) fn text_file(&self, name: &'static str, cold: bool) -> Result<File> {
         let evictable = cold && sys::DROPS_BY_REOPENING;
         let name = if evictable { &format!("cold-{name}") } else { name };
-        let invalid = |what: String| Error::new(ErrorKind::Invalid, "make", name, what);
-        let text = || Text::new(self.seed, LINE).map_err(|error| invalid(error.to_string()));
-        self.sized_file(name, self.transform_len, name, evictable, text)
+        self.sized_file(name, self.transform_len, name, evictable, || Text::new(self.seed, LINE))
     }
 
     fn sized_file<G: Generate>(
@@ -358,7 +357,7 @@ impl TestFiles {
         len: u64,
         name: &str,
         evictable: bool,
-        content: impl FnOnce() -> Result<G>,
+        content: impl FnOnce() -> G,
     ) -> Result<File> {
         let directory = self.own_directory()?;
         if let Some(file) = self.sized.borrow().get(&(purpose.to_owned(), len)) {
@@ -366,7 +365,7 @@ impl TestFiles {
         }
         let progress = Progress::default();
         let mut creator = FileCreator { directory, seed: 0, temporaries: Vec::new(), progress: &progress };
-        let file = creator.fill(name, &content()?, len, |_| false)?;
+        let file = creator.fill(name, &content(), len, |_| false)?;
         let file = if evictable { file.evictable() } else { file };
         self.temporaries.borrow_mut().append(&mut creator.temporaries);
         self.sized.borrow_mut().insert((purpose.to_owned(), len), file.clone());

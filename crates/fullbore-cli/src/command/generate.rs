@@ -1,9 +1,10 @@
 //! `fullbore gen`: test data.
 
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use fullbore::file::{Output, Placement};
+use fullbore::file::Output;
 use fullbore::operation::Generate as Generator;
 use fullbore::operation::generate::{Random, Text, Zeros};
 use fullbore::size;
@@ -45,8 +46,8 @@ pub(crate) struct Generate {
     seed: u64,
 
     /// Length of a text line in bytes, newline included
-    #[arg(long, value_name = "BYTES", default_value = "80", value_parser = |text: &str| size::parse(text))]
-    line: u64,
+    #[arg(long, value_name = "BYTES", default_value = "80", value_parser = line_length)]
+    line: NonZeroU64,
 
     /// Write over the blocks of an existing OUT
     #[arg(long)]
@@ -56,19 +57,23 @@ pub(crate) struct Generate {
     transfer: TransferArgs,
 }
 
+fn line_length(text: &str) -> Result<NonZeroU64, String> {
+    let bytes = size::parse(text).map_err(|error| error.to_string())?;
+    NonZeroU64::new(bytes).ok_or_else(|| "the newline counts, so give 1 or more bytes".to_owned())
+}
+
 impl Generate {
     pub(crate) fn run(self) -> Result<(), Exit> {
         let generator: Box<dyn Generator> = match self.content {
             Content::Random => Box::new(Random::new(self.seed)),
-            Content::Text => Box::new(Text::new(self.seed, self.line).map_err(Exit::failure)?),
+            Content::Text => Box::new(Text::new(self.seed, self.line)),
             Content::Zeros => Box::new(Zeros),
         };
         let to_stdout = is_standard_output(&self.output);
         let output = if to_stdout {
             Output::stdout()?
         } else {
-            let placement = if self.overwrite { Placement::Overwrite } else { Placement::Replace };
-            Output::create(&self.output, placement, None)?
+            (if self.overwrite { Output::overwrite } else { Output::create })(&self.output)?
         };
         self.transfer.run(&generator.to_string(), (output, to_stdout), |job, output| {
             job.generate(&*generator, self.size, output)

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use fullbore::engine::{self, Availability, CachePolicy, METHODS, Method};
 use fullbore::error::ErrorKind;
-use fullbore::file::{File, FileKind, Output, Placement};
+use fullbore::file::{File, FileKind, Output};
 use fullbore::probe::{self, EngineFact, Facts};
 use fullbore::sys;
 
@@ -167,7 +167,7 @@ fn attempt(
 /// Creates a file in a directory that is removed when dropped.
 fn temporary_file(directory: &Path) -> Result<Output, String> {
     let name = directory.join(format!("fullbore-probe-{}", std::process::id()));
-    Output::create(&name, Placement::Replace, None)
+    Output::create(&name)
         .map_err(|error| format!("cannot create a file in {}: {}", directory.display(), cause(&error)))
 }
 

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use fullbore::file::{Durability, Output, Placement, Temporary};
+use fullbore::file::{Durability, Output, Temporary};
 use fullbore::stream::FileStream;
 use fullbore::sys;
 use fullbore_bench::comparison::{
@@ -265,7 +265,7 @@ impl Report {
                 to_stdout = Some(content);
                 continue;
             }
-            let output = Output::create(path, Placement::Replace, None)?;
+            let output = Output::create(path)?;
             let mut stream = FileStream::new(output.file().clone());
             // An error of the library names the path.
             let failed = |error: io::Error| {

@@ -3,21 +3,21 @@
 use std::io::IsTerminal;
 
 use clap::Args;
-use fullbore::file::Output;
+use fullbore::file::{Durability, Output};
 use fullbore::pattern::Stats;
 use fullbore::quote::Shown;
 use fullbore::{Job, Result};
 use fullbore_cli::common_args::{CommonArgs, plan_fields, trials};
 use fullbore_cli::exit::Exit;
-use fullbore_cli::values::words;
+use fullbore_cli::values::durability;
 
 /// The flags of a command with one output.
 #[derive(Debug, Args)]
 pub(crate) struct TransferArgs {
     /// Durability of the output when the command ends: none (the system writes it back later), data (fdatasync), full
     /// (fsync of the file and its directory)
-    #[arg(long, value_name = "LEVEL", default_value = "none", value_parser = words(&["none", "data", "full"]))]
-    sync: String,
+    #[arg(long, value_name = "LEVEL", default_value = "none", value_parser = durability())]
+    sync: Durability,
 
     /// Print a summary of the run as JSON (to standard error if the output is standard output)
     #[arg(long)]
@@ -36,12 +36,11 @@ impl TransferArgs {
         (output, to_stdout): (Output, bool),
         work: impl FnOnce(&Job, Output) -> Result<Stats>,
     ) -> std::result::Result<(), Exit> {
-        let durability = self.sync.parse().map_err(Exit::Failure)?;
         let run = self.common.begin()?;
         // Output and progress line would overwrite each other.
         let (job, plan) = run.job_with_one_plan(what, to_stdout && std::io::stdout().is_terminal());
         let overwritten = output.overwrites().then(|| (output.file().clone(), output.file().stamp()));
-        let stats = work(&job.durability(durability), output);
+        let stats = work(&job.durability(self.sync), output);
         run.clear_progress();
         if let (Err(_), Some((file, Ok(before)))) = (&stats, overwritten)
             && (file.check_unchanged(&before).is_err() || run.progress.bytes_done() > 0)

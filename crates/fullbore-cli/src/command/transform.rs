@@ -70,7 +70,7 @@ impl Transform {
             Some(path) if is_standard_output(path) => Output::stdout()?,
             Some(path) => {
                 let placement = if self.overwrite { Placement::Overwrite } else { Placement::Replace };
-                Output::create(path, placement, Some(&input))?
+                Output::create_with(path, placement, Some(&input))?
             }
         };
         let to_stdout = self.output.as_deref().is_some_and(is_standard_output);

@@ -173,6 +173,27 @@ fn closed_pipe_ends_the_run_quietly() {
     }
 }
 
+/// A process that shares the stream may have made it non-blocking, as ssh does.
+#[cfg(unix)]
+#[test]
+fn a_full_stream_that_does_not_block_is_waited_for() {
+    let dir = TestDir::new();
+    let text = "a line of text\n".repeat(100_000);
+    dir.file("in", &text);
+    for words in ["grep line in", "transform rot13 in -"] {
+        let (mut reader, writer) = std::os::unix::net::UnixStream::pair().unwrap();
+        writer.set_nonblocking(true).unwrap();
+        let mut command = dir.command(words);
+        let running = start(command.stdout(std::os::fd::OwnedFd::from(writer)));
+        drop(command);
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        let mut output = Vec::new();
+        reader.read_to_end(&mut output).unwrap();
+        running.end().succeeds();
+        assert_eq!(output.len(), text.len(), "{words}");
+    }
+}
+
 // A named pipe: results before a slow file are printed immediately, even while workers wait for it.
 #[cfg(unix)]
 #[test]

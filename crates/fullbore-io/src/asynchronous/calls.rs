@@ -142,7 +142,7 @@ fn waits_for_others(kind: FileKind) -> bool {
 
 fn copy_file(from: &Path, to: &Path) -> Result<CopyReport> {
     let source = File::open(from)?;
-    let output = Output::create(to, Placement::Replace, Some(&source))?;
+    let output = Output::create_with(to, Placement::Replace, Some(&source))?;
     let report = source.copy_range(0..u64::MAX, output.file(), 0)?;
     let is_new = output.seekable() && !output.inherits();
     if is_new && source.kind() == FileKind::Regular {

@@ -34,6 +34,11 @@ impl std::fmt::Debug for Dispatch {
 
 pub(super) type Locked<'a> = MutexGuard<'a, Core>;
 
+/// Calls a caller's code, a panic of which must neither end a thread of the driver nor stop the wake-ups of other futures.
+fn caught(call: impl FnOnce()) {
+    let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(call));
+}
+
 impl Dispatch {
     pub(super) fn new(ring: Option<SharedRing<File>>, in_flight: usize, threads: usize) -> Arc<Self> {
         let waiter = ring.as_ref().map(SharedRing::waiter);
@@ -63,8 +68,8 @@ impl Dispatch {
             let wakes: [Option<Waker>; 8] = std::array::from_fn(|_| core.wakes.pop());
             let gone = core.gone.pop();
             drop(core);
-            wakes.into_iter().flatten().for_each(Waker::wake);
-            drop(gone);
+            wakes.into_iter().flatten().for_each(|waker| caught(|| waker.wake()));
+            caught(|| drop(gone));
             core = self.lock();
         }
     }

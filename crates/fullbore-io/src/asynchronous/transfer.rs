@@ -14,8 +14,9 @@ use crate::sys::{self, AsHandle, Code, FileKind, TransferFlags};
 /// A read or write that starts at its first poll. It returns the buffer together with the number of bytes moved or the
 /// error.
 ///
-/// It may be dropped at any time. A write that has started continues; a read is cancelled where possible. The buffer and the
-/// file are freed when the system has finished with them.
+/// It may be dropped at any time. The system completes the call of a write that has started, but the rest of a write that needs
+/// several calls is not written; a read is cancelled where possible. The buffer and the file are freed when the system has
+/// finished with them.
 #[derive(Debug)]
 #[must_use = "a future does nothing unless it is awaited or polled"]
 pub struct Transfer<B: Buffer> {

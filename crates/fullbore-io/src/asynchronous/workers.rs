@@ -148,6 +148,7 @@ pub(super) fn without_waiting(file: &File, loan: &mut Loan, flags: TransferFlags
         Err(error) if Code::of(&error) == Some(Code::UNSUPPORTED) => {
             match sys::wait_any(&[(file.as_handle(), loan.direction())], Some(Duration::ZERO)) {
                 Ok(ready) if ready == [false] => return None,
+                Err(Code::INTERRUPTED) => return None,
                 _ => sys::transfer_loan(loan, file.as_handle(), None, flags),
             }
         }

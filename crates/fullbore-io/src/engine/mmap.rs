@@ -5,10 +5,10 @@ use std::io;
 
 use super::method::{Capabilities, Engine, EngineConfig, Method};
 use super::synchronous::{Calls, Synchronous};
-use crate::buf::{Completion, Request};
+use crate::buf::{Completion, Direction, Request};
 use crate::file::{File, FileKind};
 use crate::sys::map::Map;
-use crate::sys::{self, Code, Handle};
+use crate::sys::{self, AsHandle, Code, Handle};
 
 pub(super) static MMAP: Method = Method {
     name: "mmap",
@@ -216,6 +216,10 @@ impl Engine for Splice {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(count) => left -= count,
                 Err(Code::INTERRUPTED) => {}
+                // The caller would repeat the whole transfer, behind the bytes in the pipe.
+                Err(Code::WOULD_BLOCK) => {
+                    sys::uninterrupted(|| sys::wait_any(&[(self.to.as_handle(), Direction::Write)], None))?;
+                }
                 Err(error) => return Err(error.into()),
             }
         }

@@ -278,7 +278,7 @@ impl DropBehind {
     fn finish_writeback(&self, range: Range<u64>) {
         if !self.shared {
             let _ = match self.overlaid {
-                true => sys::sync_data(&self.fd).map_err(Into::into),
+                true => sys::sync_data(&self.fd),
                 false => sys::finish_writeback(self.fd.as_handle(), range.clone()),
             };
         }

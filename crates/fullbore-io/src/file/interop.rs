@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::inner::File;
 use super::locks::until_taken;
-use super::output::{Output, Placement};
+use super::output::Output;
 use super::types::Durability;
 use crate::buf::reserve_exact;
 use crate::error::{Error, ErrorKind, Result};
@@ -201,7 +201,7 @@ pub fn read_into(path: impl AsRef<Path>, bytes: &mut Vec<u8>) -> Result<usize> {
 /// As [`Output::create`] and those of the system.
 pub fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> Result<()> {
     let bytes = bytes.as_ref();
-    let output = Output::create(path.as_ref(), Placement::Replace, None)?;
+    let output = Output::create(path.as_ref())?;
     if output.seekable() {
         output.file().write_all_at(bytes, 0)?;
     } else {

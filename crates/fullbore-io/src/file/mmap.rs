@@ -245,9 +245,9 @@ impl MmapMut {
             file.in_turn(|| {
                 let len = range.end - range.start;
                 file.judge(Call::SyncRange { offset: range.start, len })?;
-                map.flush()?;
+                sys::uninterrupted(|| map.flush())?;
                 if !sys::VIEWS_FLUSH_DEVICES {
-                    sys::sync_all(file)?;
+                    sys::uninterrupted(|| sys::sync_all(file))?;
                 }
                 Ok(())
             })

@@ -18,6 +18,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{self, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags, Status};
 
 /// The location of an output's bytes while it is written.
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Placement {
@@ -34,7 +35,7 @@ pub enum Placement {
 /// # let directory = tempfile::tempdir()?;
 /// use fullbore_io::file::{Durability, Output, Placement};
 /// let path = directory.path().join("file");
-/// let output = Output::create(&path, Placement::Replace, None)?;
+/// let output = Output::create(&path)?;
 /// output.file().write_all_at(b"whole", 0)?;
 /// assert!(!path.exists());
 /// output.commit(Durability::None)?;
@@ -73,27 +74,42 @@ impl From<File> for Output {
 }
 
 impl Output {
-    /// Opens `path` as the output of a run that reads `input`. Pipes and devices are written directly.
+    /// Starts an output that takes the name `path` when it is [committed](Self::commit), replacing any old file there. If it is
+    /// dropped before, nothing is left, and the old file is unchanged. The new file inherits the old file's mode and, where
+    /// permitted, its owner. Pipes and character devices are written directly.
+    ///
+    /// # Errors
+    /// If `path` is a directory, a block device or not writable, and if a system call fails.
+    pub fn create(path: impl AsRef<Path>) -> Result<Self> {
+        Self::create_with(path, Placement::Replace, None)
+    }
+
+    /// As [`create`](Self::create), but an old file or block device is written in place, which saves the allocation of blocks and
+    /// loses the old bytes: an interrupted output is part old, part new.
+    ///
+    /// # Errors
+    /// If `path` is a directory or not writable, and if a system call fails.
+    pub fn overwrite(path: impl AsRef<Path>) -> Result<Self> {
+        Self::create_with(path, Placement::Overwrite, None)
+    }
+
+    /// Opens `path` as the output of a run that reads `input`, which it must not be.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
     /// use fullbore_io::file::{File, Output, Placement};
     /// # let path = directory.path().join("file");
     /// # std::fs::write(&path, "bytes")?;
-    /// // An output must not replace its input.
     /// let input = File::open(&path)?;
-    /// assert!(Output::create(&path, Placement::Replace, Some(&input)).is_err());
+    /// assert!(Output::create_with(&path, Placement::Replace, Some(&input)).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    ///
-    /// # Errors
-    /// If `path` is `input` itself, a directory, not writable, or a block device without [`Placement::Overwrite`], and
-    /// if a system call fails.
-    pub fn create(path: impl AsRef<Path>, placement: Placement, input: Option<&File>) -> Result<Self> {
+    #[doc(hidden)]
+    pub fn create_with(path: impl AsRef<Path>, placement: Placement, input: Option<&File>) -> Result<Self> {
         Self::create_in(TargetName::of(path.as_ref())?, placement, input)
     }
 
-    /// As [`create`](Self::create), for a name in a held directory.
+    /// As [`create_with`](Self::create_with), for a name in a held directory.
     #[doc(hidden)]
     pub fn create_at(
         directory: &HeldDir,
@@ -129,9 +145,10 @@ impl Output {
         }
     }
 
-    /// Starts a file that takes the name `path`, replacing any old file there, when it is [committed](Self::commit). If it is
-    /// dropped before, nothing is left. The new file inherits the old file's mode and, where permitted, its owner. If the
-    /// old file is not a regular file, the error is [`ErrorKind::Unsupported`].
+    /// As [`create`](Self::create), for regular files alone.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] if `path` is not a regular file, and if a system call fails.
     pub fn replace(path: impl AsRef<Path>) -> Result<Self> {
         let (place, there) = regular(path.as_ref())?;
         match there {
@@ -385,7 +402,7 @@ impl Output {
     ///
     /// let path = directory.path().join("file");
     /// std::fs::write(&path, "longer than what comes")?;
-    /// let output = Output::create(&path, Placement::Overwrite, None)?;
+    /// let output = Output::overwrite(&path)?;
     /// output.file().write_all_at(b"shorter", 0)?;
     /// output.commit_len(7, Durability::None)?;
     /// assert_eq!(std::fs::read(&path)?, b"shorter");
@@ -453,7 +470,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         for placement in [Placement::Replace, Placement::Overwrite] {
             let path = directory.path().join("file:stream");
-            assert_eq!(Output::create(&path, placement, None).unwrap_err().kind(), ErrorKind::Invalid);
+            assert_eq!(Output::create_with(&path, placement, None).unwrap_err().kind(), ErrorKind::Invalid);
         }
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
     }

@@ -70,10 +70,10 @@ impl File {
             self.judge(Call::Sync(Durability::Data))?;
             // On an overlay the pages belong to another inode.
             if crate::probe::overlaid(self) {
-                return Ok(sys::sync_data(&self.inner.fd)?);
+                return Ok(sys::uninterrupted(|| sys::sync_data(&self.inner.fd))?);
             }
             // A length of 0 means to the end of the file.
-            sys::finish_writeback(self.inner.fd.as_handle(), 0..0)
+            Ok(sys::uninterrupted(|| sys::finish_writeback(self.inner.fd.as_handle(), 0..0))?)
         })
         .or_else(|error| if self.unsyncable(&error) { Ok(()) } else { Err(error) })
         .map_err(|error| Error::io("write", self.path(), error))

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::path::Path;
-use std::str::FromStr;
 
 use crate::sys::Status;
 
@@ -24,18 +23,7 @@ pub enum Durability {
     Full,
 }
 
-impl FromStr for Durability {
-    type Err = String;
-
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        match text {
-            "none" => Ok(Self::None),
-            "data" => Ok(Self::Data),
-            "full" => Ok(Self::Full),
-            _ => Err(format!("{text:?} is not one of none, data, full")),
-        }
-    }
-}
+crate::names!(Durability { None = "none", Data = "data", Full = "full" });
 
 /// The page-cache policy of a handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -52,28 +40,7 @@ pub enum CachePolicy {
     Direct,
 }
 
-impl fmt::Display for CachePolicy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Keep => "keep",
-            Self::DontCache => "drop",
-            Self::Direct => "direct",
-        })
-    }
-}
-
-impl FromStr for CachePolicy {
-    type Err = String;
-
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        match text {
-            "keep" => Ok(Self::Keep),
-            "drop" => Ok(Self::DontCache),
-            "direct" => Ok(Self::Direct),
-            _ => Err(format!("{text:?} is none of keep, drop, direct")),
-        }
-    }
-}
+crate::names!(CachePolicy { Keep = "keep", DontCache = "drop", Direct = "direct" });
 
 /// A call about to be made on a file, for a fault plan; offsets and lengths are in bytes.
 #[derive(Debug, Clone, Copy)]

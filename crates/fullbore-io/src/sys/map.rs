@@ -9,6 +9,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
+use super::code::Result;
 use super::memory::RANGES;
 #[cfg(unix)]
 use super::unix::{BorrowedHandle, view::View};
@@ -36,6 +37,7 @@ impl Map {
         for (index, range) in RANGES.iter().enumerate() {
             if range.start.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
                 range.end.store(end, Ordering::Relaxed);
+                range.writable.store(writable, Ordering::Relaxed);
                 range.faulted.store(false, Ordering::Relaxed);
                 range.start.store(start, Ordering::Release);
                 return Ok(Self { view, len, index, writable });
@@ -84,8 +86,8 @@ impl Map {
         unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), self.view.start().add(place), data.len()) }
     }
 
-    pub(crate) fn flush(&self) -> io::Result<()> {
-        Ok(self.view.flush(self.len)?)
+    pub(crate) fn flush(&self) -> Result<()> {
+        self.view.flush(self.len)
     }
 
     /// True if no page was missing in any access so far.

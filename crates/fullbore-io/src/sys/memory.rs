@@ -73,11 +73,17 @@ const MOST_RANGES: usize = 2048;
 pub(super) struct MappedRange {
     pub(super) start: AtomicUsize,
     pub(super) end: AtomicUsize,
+    pub(super) writable: AtomicBool,
     pub(super) faulted: AtomicBool,
 }
 
 pub(super) static RANGES: [MappedRange; MOST_RANGES] = [const {
-    MappedRange { start: AtomicUsize::new(0), end: AtomicUsize::new(0), faulted: AtomicBool::new(false) }
+    MappedRange {
+        start: AtomicUsize::new(0),
+        end: AtomicUsize::new(0),
+        writable: AtomicBool::new(false),
+        faulted: AtomicBool::new(false),
+    }
 }; MOST_RANGES];
 
 /// The mapping that contains an address, and its addresses. For the handler: only atomics.
@@ -91,11 +97,12 @@ fn range_at(address: usize) -> Option<(&'static MappedRange, Range<usize>)> {
     })
 }
 
-/// Marks the mapping that contains an address, and returns its addresses. For the handler: only atomics.
-pub(super) fn fault_at(address: usize) -> Option<Range<usize>> {
+/// Marks the mapping that contains an address, and returns its addresses, and `true` if it is writable. For the handler: only
+/// atomics.
+pub(super) fn fault_at(address: usize) -> Option<(Range<usize>, bool)> {
     let (range, addresses) = range_at(address)?;
     range.faulted.store(true, Ordering::Release);
-    Some(addresses)
+    Some((addresses, range.writable.load(Ordering::Relaxed)))
 }
 
 /// True if the mapping that contains an address is marked. For the handler: only atomics.

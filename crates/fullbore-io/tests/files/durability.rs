@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use fullbore_io::Result;
 use fullbore_io::error::ErrorKind;
 use fullbore_io::fault::{CrashState, Event, Fault, Plan};
-use fullbore_io::file::{CommitReport, Durability, File, Output, Placement, Step};
+use fullbore_io::file::{CommitReport, Durability, File, Output, Step};
 use fullbore_io::sys;
 use fullbore_testkit::ground::{NULL, symlink};
 use fullbore_testkit::numbers;
@@ -82,7 +82,7 @@ fn a_commit_report_is_empty_where_nothing_was_synced() {
     let report = Output::stdout().unwrap().commit(Durability::Full).unwrap();
     assert_eq!(report, CommitReport::default());
     // No name changed, so no directory is synced.
-    let output = Output::create(&path, Placement::Overwrite, None).unwrap();
+    let output = Output::overwrite(&path).unwrap();
     let report = output.commit(Durability::Full).unwrap();
     assert_eq!(report.steps(), [Step::Synced(Durability::Full)]);
     assert!(!report.directory());

@@ -66,6 +66,25 @@ fn ripgrep_579_truncation_under_a_mapping_is_an_error_not_a_signal() {
     });
 }
 
+/// The pages in place of the missing ones do not count towards the limit of committed memory.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_truncated_mapping_larger_than_memory_is_an_error_not_a_signal() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = File::create_new(directory.path().join("file")).unwrap();
+    let len = 1 << 40;
+    file.set_len(len).unwrap();
+    let mmap = file.map(0..len).unwrap();
+    let mut writable = file.map_writable(0..len).unwrap();
+    file.set_len(0).unwrap();
+    assert_eq!(mmap.read_at(&mut [0], 4096).unwrap_err().kind(), ErrorKind::Changed);
+    // In this mode the system counts all writable pages.
+    if fs::read_to_string("/proc/sys/vm/overcommit_memory").is_ok_and(|mode| mode.trim() == "2") {
+        return eprintln!("skipped: the system never overcommits memory");
+    }
+    assert_eq!(writable.write_at(&[1], 4096).unwrap_err().kind(), ErrorKind::Changed);
+}
+
 /// The system protects the mapping, and the error states it. Extension is possible.
 #[cfg(windows)]
 #[test]

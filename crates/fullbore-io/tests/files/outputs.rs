@@ -50,7 +50,7 @@ fn a_path_that_only_a_directory_can_have_is_no_output() {
             let path = format!("{place}/{end}");
             assert!(write(&path, "new").is_err(), "{end}");
             for placement in [Placement::Replace, Placement::Overwrite] {
-                assert!(Output::create(&path, placement, None).is_err(), "{end}");
+                assert!(Output::create_with(&path, placement, None).is_err(), "{end}");
             }
             assert!(Output::create_entry(&path).is_err(), "{end}");
         }

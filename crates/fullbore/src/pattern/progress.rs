@@ -1,6 +1,7 @@
 //! The progress and the statistics of a run.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use fullbore_io::engine::{IoQueue, IoStats, Latencies};
 #[cfg(doc)]
@@ -80,16 +81,18 @@ impl Progress {
 pub struct Stats {
     /// Bytes that went through the operation.
     pub bytes: u64,
-    /// Time from the first request to the last, without opening and committing, in seconds. This time and the counts of
-    /// requests are 0 for bytes in memory and for small files, which are read by one request.
-    pub seconds: f64,
+    /// Time from the first request to the last, without opening and committing. This time and the counts of requests are 0
+    /// for bytes in memory and for small files, which are read by one request.
+    pub elapsed: Duration,
     /// The workers' counts of reads.
     pub reads: IoStats,
     /// The workers' counts of writes.
     pub writes: IoStats,
     /// User CPU time of the workers before their first and after their last request, in seconds: opening, creating
     /// buffers, closing. 0 if the system does not report it.
+    #[doc(hidden)]
     pub setup_user: f64,
     /// The same, system CPU time.
+    #[doc(hidden)]
     pub setup_system: f64,
 }

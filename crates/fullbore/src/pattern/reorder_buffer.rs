@@ -141,9 +141,9 @@ impl<'e, R> ReorderBuffer<'e, R> {
                 state.weight -= weight;
             }
             if let Err(error) = result {
+                // Under the same lock: no other thread delivers a result after the failed one.
                 state.emitting = false;
-                drop(state);
-                self.cancel();
+                self.end(state);
                 return Err(error);
             }
             if state.waiters > 0 {
@@ -226,8 +226,11 @@ impl<'e, R> ReorderBuffer<'e, R> {
 
     /// Ends all waits: a worker failed and its results will not come.
     pub(super) fn cancel(&self) {
+        self.end(self.state.lock());
+    }
+
+    fn end(&self, mut state: MutexGuard<'_, ReorderState<R>>) {
         self.enough.store(true, Ordering::Relaxed);
-        let mut state = self.state.lock();
         state.over = true;
         self.wake(state);
     }

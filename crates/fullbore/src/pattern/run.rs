@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::adaptive::{Engines, LeaseExtents, Leases, RunInput, Terms};
 use super::order::Stripes;
@@ -206,9 +206,9 @@ impl<'a> Run<'a> {
         }
         progress.check()?;
         let span = span.into_inner();
-        let seconds = span.map_or(0.0, |(start, end)| (end - start).as_secs_f64());
+        let elapsed = span.map_or(Duration::ZERO, |(start, end)| end - start);
         let (setup_user, setup_system) = setup.into_inner();
-        let mut stats = Stats { seconds, setup_user, setup_system, ..Stats::default() };
+        let mut stats = Stats { elapsed, setup_user, setup_system, ..Stats::default() };
         for (bytes, reads, writes) in results {
             stats.bytes += bytes;
             stats.reads.add(&reads);

@@ -2,11 +2,10 @@
 
 use std::fmt;
 use std::io;
-use std::str::FromStr;
 
 use fullbore_io::buf::{HUGE_PAGE, Pool};
 use fullbore_io::engine::{CachePolicy, Method, method};
-use fullbore_io::size;
+use fullbore_io::{names, size};
 
 /// Memory budget of a run's buffers, in bytes, unless specified.
 #[doc(hidden)]
@@ -47,28 +46,6 @@ pub enum Completion {
     Any,
     /// In the order of the requests: waits for the oldest.
     Ordered,
-}
-
-/// Implements `Display` and `FromStr` for an enum of named values.
-macro_rules! names {
-    ($type:ident { $($value:ident = $name:literal),+ $(,)? }) => {
-        impl fmt::Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(match self { $(Self::$value => $name),+ })
-            }
-        }
-
-        impl FromStr for $type {
-            type Err = String;
-
-            fn from_str(text: &str) -> Result<Self, String> {
-                match text {
-                    $($name => Ok(Self::$value),)+
-                    _ => Err(format!("{text:?} is none of {}", [$($name),+].join(", "))),
-                }
-            }
-        }
-    };
 }
 
 names!(Model { Serial = "serial", Striped = "striped", Pool = "pool" });

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use super::plan_input::{Purpose, Target};
-use fullbore_io::file::{Durability, Output, Placement, read_text};
+use fullbore_io::file::{Durability, Output, read_text};
 
 /// The largest document, in bytes.
 pub(super) const LARGEST: u64 = 64 << 10;
@@ -162,7 +162,7 @@ pub(super) fn write(path: &Path, mut figures: Vec<Figure>) -> std::io::Result<()
         figures = document.figures;
         figures.truncate(figures.len() * 3 / 4);
     };
-    let output = Output::create(path, Placement::Replace, None)?;
+    let output = Output::create(path)?;
     output.file().write_all_at(text.as_bytes(), 0)?;
     output.commit_len(text.len() as u64, Durability::None)?;
     Ok(())

@@ -48,6 +48,6 @@ pub use selection::RunStrategy;
 pub use selection::Selection;
 pub(crate) use selection::{Adaptive, Selections};
 pub(crate) use spec::LEAST_BUDGET;
+pub use spec::StrategySpec;
 #[doc(hidden)]
 pub use spec::{NAMED, Named};
-pub use spec::{ParseSpecError, StrategySpec};

@@ -11,7 +11,7 @@ use super::figure::open_document;
 use super::job::ProfileJob;
 use super::learned::Learned;
 use fullbore_io::error::{Error, ErrorKind, Result};
-use fullbore_io::file::{DOCUMENT_LIMIT, Durability, File, Output, Placement, read_text};
+use fullbore_io::file::{DOCUMENT_LIMIT, Durability, File, Output, read_text};
 use fullbore_io::sys;
 
 /// A measured strategy.
@@ -123,7 +123,7 @@ impl Profile {
         if let Some(directory) = path.parent() {
             std::fs::create_dir_all(directory).map_err(|error| Error::io("create", directory, error))?;
         }
-        let output = Output::create(path, Placement::Replace, None)?;
+        let output = Output::create(path)?;
         output.file().write_all_at(text.as_bytes(), 0)?;
         output.commit(Durability::Full).map(drop)
     }

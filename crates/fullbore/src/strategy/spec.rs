@@ -1,10 +1,10 @@
 //! The user's specification of a strategy: some fields, nothing, or the name of one of Hart's programs (2010).
 
-use std::fmt;
 use std::str::FromStr;
 
 use super::fields::{Allocation, Completion, Model, Strategy};
 use fullbore_io::engine::{CachePolicy, Method, deep_method, method, methods};
+use fullbore_io::error::ParseError;
 use fullbore_io::probe;
 use fullbore_io::size;
 
@@ -62,18 +62,6 @@ pub struct StrategySpec {
     pub fixed: bool,
 }
 
-/// An error in the text of a strategy.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ParseSpecError(String);
-
-impl fmt::Display for ParseSpecError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for ParseSpecError {}
-
 /// The largest request, in bytes: one worker's share of the memory budget.
 const LARGEST_REQUEST: u64 = 32 << 20;
 /// The most requests in flight (io_uring and native AIO accept more, without gain).
@@ -84,9 +72,9 @@ const MOST_WORKERS: u64 = 256;
 pub(crate) const LEAST_BUDGET: u64 = 1 << 20;
 
 impl FromStr for StrategySpec {
-    type Err = ParseSpecError;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<Self, ParseSpecError> {
+    fn from_str(text: &str) -> Result<Self, ParseError> {
         let mut spec = Self { fixed: true, ..Self::default() };
         for (index, field) in text.split(',').map(str::trim).enumerate() {
             match field.split_once('=') {
@@ -94,7 +82,7 @@ impl FromStr for StrategySpec {
                 None if index == 0 && field == "auto" => spec.fixed = false,
                 None if index == 0 => spec = named(field)?,
                 None => {
-                    return Err(ParseSpecError(format!(
+                    return Err(ParseError::new(format!(
                         "{field:?} in a strategy has no value: write field=value (a name goes first)"
                     )));
                 }
@@ -104,10 +92,10 @@ impl FromStr for StrategySpec {
     }
 }
 
-fn named(name: &str) -> Result<StrategySpec, ParseSpecError> {
+fn named(name: &str) -> Result<StrategySpec, ParseError> {
     let named = NAMED.iter().find(|named| named.name == name).ok_or_else(|| {
         let names: Vec<_> = NAMED.iter().map(|named| named.name).collect();
-        ParseSpecError(format!(
+        ParseError::new(format!(
             "there is no strategy {name:?}: name one of auto, {}, or give fields such as method=buffered,request=256K",
             names.join(", ")
         ))
@@ -116,7 +104,7 @@ fn named(name: &str) -> Result<StrategySpec, ParseSpecError> {
 }
 
 impl StrategySpec {
-    fn set(&mut self, name: &str, value: &str) -> Result<(), ParseSpecError> {
+    fn set(&mut self, name: &str, value: &str) -> Result<(), ParseError> {
         match name {
             "method" => {
                 let method = a_method(value)?;
@@ -145,7 +133,7 @@ impl StrategySpec {
             "completion" => self.completion = Some(one_of(name, value)?),
             "budget" => self.budget = Some(bytes(name, value, LEAST_BUDGET, u64::MAX / 2)?),
             _ => {
-                return Err(ParseSpecError(format!(
+                return Err(ParseError::new(format!(
                     "a strategy has no field {name:?}: it has method, read, write, request, depth, workers, \
                      model, stripe, window, alloc, cache, read-cache, write-cache, completion, budget"
                 )));
@@ -192,30 +180,30 @@ impl StrategySpec {
     }
 }
 
-fn a_method(name: &str) -> Result<&'static Method, ParseSpecError> {
+fn a_method(name: &str) -> Result<&'static Method, ParseError> {
     method(name).ok_or_else(|| {
         let names: Vec<_> = methods().map(|method| method.name).collect();
-        ParseSpecError(format!("there is no access method {name:?}: name one of {}", names.join(", ")))
+        ParseError::new(format!("there is no access method {name:?}: name one of {}", names.join(", ")))
     })
 }
 
-fn bytes(field: &str, value: &str, least: u64, most: u64) -> Result<u64, ParseSpecError> {
-    let bytes = size::parse(value).map_err(|error| ParseSpecError(format!("{field}={value}: {error}")))?;
+fn bytes(field: &str, value: &str, least: u64, most: u64) -> Result<u64, ParseError> {
+    let bytes = size::parse(value).map_err(|error| ParseError::new(format!("{field}={value}: {error}")))?;
     if (least..=most).contains(&bytes) {
         return Ok(bytes);
     }
-    Err(ParseSpecError(format!("{field}={value}: must be {} to {}", size::exact(least), size::exact(most))))
+    Err(ParseError::new(format!("{field}={value}: must be {} to {}", size::exact(least), size::exact(most))))
 }
 
-fn count(field: &str, value: &str, most: u64) -> Result<usize, ParseSpecError> {
+fn count(field: &str, value: &str, most: u64) -> Result<usize, ParseError> {
     match value.parse::<u64>() {
         Ok(count) if (1..=most).contains(&count) => Ok(count as usize),
-        _ => Err(ParseSpecError(format!("{field}={value}: must be 1 to {most}"))),
+        _ => Err(ParseError::new(format!("{field}={value}: must be 1 to {most}"))),
     }
 }
 
-fn one_of<T: FromStr<Err = String>>(field: &str, value: &str) -> Result<T, ParseSpecError> {
-    value.parse().map_err(|error| ParseSpecError(format!("{field}={value}: {error}")))
+fn one_of<T: FromStr<Err = ParseError>>(field: &str, value: &str) -> Result<T, ParseError> {
+    value.parse().map_err(|error| ParseError::new(format!("{field}={value}: {error}")))
 }
 
 /// A strategy with a name.
@@ -351,7 +339,7 @@ mod tests {
             ("request=1T", "1 to 32M"),
             ("colour=red", "no field \"colour\""),
             ("request=4K,cci", "has no value"),
-            ("alloc=maybe", "none of extend, size, fallocate"),
+            ("alloc=maybe", "one of extend, size, fallocate"),
             ("", "no strategy \"\""),
         ] {
             let error = text.parse::<StrategySpec>().unwrap_err().to_string();

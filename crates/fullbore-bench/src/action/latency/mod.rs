@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use fullbore::Result;
 use fullbore::engine::Latencies;
 use fullbore::error::Error;
-use fullbore::file::{File, Output, Placement};
+use fullbore::file::{File, Output};
 use fullbore::lock::Mutex;
 use fullbore::pattern::{self, Order, Scope};
 use serde::Deserialize;
@@ -158,7 +158,7 @@ impl LatencyWorkload {
             let scope = Scope { range: 0..end * strategy.request as u64, order: self.order(count, count) };
             let stats = match self.io.data() {
                 Some(data) => {
-                    let output = Output::create(self.file(test_files).path(), Placement::Overwrite, None)?;
+                    let output = Output::overwrite(self.file(test_files).path())?;
                     pattern::fill(data, &scope, &output, &strategy, context.progress, &false.into())?
                 }
                 None => {
@@ -175,7 +175,7 @@ impl LatencyWorkload {
                     .0
                 }
             };
-            let seconds = stats.seconds.max(1e-9);
+            let seconds = stats.elapsed.as_secs_f64().max(1e-9);
             let rate = count as f64 / seconds;
             if seconds >= CLOSED_LOOP_SECONDS / 2.0 || count >= blocks {
                 break rate;

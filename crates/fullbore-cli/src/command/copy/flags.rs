@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use clap::builder::TypedValueParser;
 use clap::{Args, ValueHint};
+use fullbore::file::Durability;
 use fullbore::pattern::{Existing, Reflink, Sparse};
 use fullbore_cli::common_args::CommonArgs;
-use fullbore_cli::values::{choices, path, words};
+use fullbore_cli::values::{choices, durability, path, words};
 
 /// Copy files and directories
 #[derive(Debug, Args)]
@@ -163,8 +164,8 @@ pub(super) struct Flags {
 
     /// Durability of the copies when the command ends: none (the system writes them back later), data, full (their
     /// names too)
-    #[arg(long, value_name = "LEVEL", default_value = "none", value_parser = words(&["none", "data", "full"]))]
-    pub(super) sync: String,
+    #[arg(long, value_name = "LEVEL", default_value = "none", value_parser = durability())]
+    pub(super) sync: Durability,
 
     /// Print a summary of the run as JSON
     #[arg(long)]

@@ -54,7 +54,6 @@ impl Copy {
         let mut options = flags.options(order)?;
         let mut pairs = flags.pairs()?;
         backup_of_itself(&mut pairs, &mut options);
-        let durability = flags.sync.parse().map_err(Exit::Failure)?;
         let run = flags.common.begin()?;
         raise_open_file_limit();
         let asks = options.confirm.is_some();
@@ -101,7 +100,7 @@ impl Copy {
             // Plans, and events that later versions add.
             _ => {}
         };
-        let stats = run.job.clone().durability(durability).copy_with(pairs, &options, report);
+        let stats = run.job.clone().durability(flags.sync).copy_with(pairs, &options, report);
         run.clear_progress();
         match unheard.into_inner() {
             Some(exit @ Exit::BrokenPipe) => return Err(exit),

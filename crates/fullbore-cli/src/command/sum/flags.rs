@@ -4,7 +4,8 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 
 use clap::Args;
-use fullbore::operation::hash::{self, Blake3Mode, Hash, UnknownAlgorithm};
+use fullbore::error::ParseError;
+use fullbore::operation::hash::{self, Blake3Mode, Hash};
 use fullbore_cli::common_args::CommonArgs;
 use fullbore_cli::values::path;
 
@@ -186,12 +187,12 @@ pub(super) enum NamedAlgorithm {
 pub(super) struct AlgorithmList(Vec<NamedAlgorithm>);
 
 /// Parses comma-separated algorithms.
-pub(super) fn algorithms(names: &str) -> Result<AlgorithmList, UnknownAlgorithm> {
+pub(super) fn algorithms(names: &str) -> Result<AlgorithmList, ParseError> {
     names.split(',').map(algorithm).collect::<Result<_, _>>().map(AlgorithmList)
 }
 
 /// Returns the algorithm of an unabbreviated name, as cksum does.
-fn algorithm(name: &str) -> Result<NamedAlgorithm, UnknownAlgorithm> {
+fn algorithm(name: &str) -> Result<NamedAlgorithm, ParseError> {
     if let Some(family) = ["sha2", "sha3"].into_iter().find(|family| *family == name) {
         return Ok(NamedAlgorithm::Family(family));
     }

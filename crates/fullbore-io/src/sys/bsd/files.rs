@@ -358,11 +358,11 @@ pub(crate) fn transfer_loan(
 }
 
 /// Writeback cannot be started without waiting.
-pub(crate) fn start_writeback(_: BorrowedHandle<'_>, _: Range<u64>) -> io::Result<()> {
-    Err(Code::UNSUPPORTED.into())
+pub(crate) fn start_writeback(_: BorrowedHandle<'_>, _: Range<u64>) -> Result<()> {
+    Err(Code::UNSUPPORTED)
 }
 
-pub(crate) fn finish_writeback(fd: BorrowedHandle<'_>, _: Range<u64>) -> io::Result<()> {
+pub(crate) fn finish_writeback(fd: BorrowedHandle<'_>, _: Range<u64>) -> Result<()> {
     Ok(rustix::fs::fsync(fd)?)
 }
 

@@ -248,12 +248,12 @@ pub(crate) fn transfer_loan(
 }
 
 /// Starts writing the dirty pages of a range without waiting.
-pub(crate) fn start_writeback(fd: BorrowedHandle<'_>, range: Range<u64>) -> io::Result<()> {
+pub(crate) fn start_writeback(fd: BorrowedHandle<'_>, range: Range<u64>) -> Result<()> {
     sync_range(fd, range, libc::SYNC_FILE_RANGE_WRITE)
 }
 
 /// Writes the dirty pages of a range and waits until they are clean: for dropping them, not for durability.
-pub(crate) fn finish_writeback(fd: BorrowedHandle<'_>, range: Range<u64>) -> io::Result<()> {
+pub(crate) fn finish_writeback(fd: BorrowedHandle<'_>, range: Range<u64>) -> Result<()> {
     let flags =
         libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
     sync_range(fd, range, flags)
@@ -267,16 +267,16 @@ pub fn show_dirty_pages(file: impl AsFd) -> Result<()> {
     // A separate open file: an error that this one gets remains for the syncs of the other.
     let other = reopen(&file, OpenFlags::READ).ok();
     let fd = other.as_ref().map_or(file.as_fd(), AsFd::as_fd);
-    finish_writeback(fd, 0..0).map_err(|error| Code::of(&error).unwrap_or(Code::IO))
+    finish_writeback(fd, 0..0)
 }
 
-fn sync_range(fd: BorrowedHandle<'_>, range: Range<u64>, flags: libc::c_uint) -> io::Result<()> {
-    let too_large = |_| io::Error::from(io::ErrorKind::InvalidInput);
+fn sync_range(fd: BorrowedHandle<'_>, range: Range<u64>, flags: libc::c_uint) -> Result<()> {
+    let too_large = |_| Code::INVALID;
     let start = i64::try_from(range.start).map_err(too_large)?;
     let len = i64::try_from(range.end.saturating_sub(range.start)).map_err(too_large)?;
     // SAFETY: a system call with numbers on a descriptor that is open as long as it is borrowed.
     match unsafe { libc::sync_file_range(fd.as_raw_fd(), start, len, flags) } {
         0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
+        _ => Err(Code::last()),
     }
 }

@@ -58,6 +58,10 @@ impl<F: AsFd> SharedRing<F> {
         // A transfer completes once and is cancelled at most once, and wake-ups are rare: four times the depth is enough
         // unless many transfers of pipes complete at once, which the kernel then keeps.
         let ring = IoUring::builder().setup_cqsize(depth.max(8) * 4).build(depth.max(8))?;
+        // Since Linux 5.6, as the requests for reading and writing.
+        if !ring.params().is_feature_rw_cur_pos() {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
         let mut ring = Self {
             ring: Arc::new(ring),
             flight: (0..depth).map(|_| Box::new(None)).collect(),

@@ -71,6 +71,10 @@ pub(crate) fn open<F: AsFd>(
         // buffers that it owns, and registration alone reads and writes nothing.
         unsafe { ring.submitter().register_buffers(&[memory]) }.is_ok()
     });
+    // Linux 5.1 to 5.5 transfer registered memory alone, by these requests.
+    if !registered_buffers && !ring.params().is_feature_rw_cur_pos() {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
     Ok(Ring {
         ring,
         flight: (0..entries).map(|_| None).collect(),

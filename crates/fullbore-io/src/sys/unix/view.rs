@@ -35,17 +35,19 @@ fn errno_place() -> *mut libc::c_int {
 extern "C" fn on_bus_error(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: the kernel passes a valid siginfo to a handler installed with SA_SIGINFO.
     let address = unsafe { (*info).si_addr() } as usize;
-    if let Some(Range { end, .. }) = fault_at(address) {
+    if let Some((Range { end, .. }, writable)) = fault_at(address) {
         let page = address & !(PAGE.load(Ordering::Relaxed) - 1);
+        // Writable pages count towards the limits of committed memory and of data: the rest of a large mapping may exceed them.
+        let protection = libc::PROT_READ | if writable { libc::PROT_WRITE } else { 0 };
         // SAFETY: errno is thread-local and restored below; mmap is a bare system call here; the replaced range is entirely
-        // within a mapping that a live `Map` owns, which remains readable and writable.
+        // within a mapping that a live `Map` owns, which keeps its protection.
         unsafe {
             let errno = *errno_place();
             let placed = libc::mmap(
                 page as *mut libc::c_void,
                 end - page,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED,
+                protection,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | libc::MAP_NORESERVE,
                 -1,
                 0,
             );

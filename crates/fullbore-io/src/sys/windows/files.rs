@@ -386,13 +386,13 @@ pub fn monotonic_nanoseconds() -> u64 {
 }
 
 /// Writeback cannot be started without waiting.
-pub(crate) fn start_writeback(_: BorrowedHandle<'_>, _: Range<u64>) -> io::Result<()> {
-    Err(Code::UNSUPPORTED.into())
+pub(crate) fn start_writeback(_: BorrowedHandle<'_>, _: Range<u64>) -> Result<()> {
+    Err(Code::UNSUPPORTED)
 }
 
 /// Writes the dirty pages of the file, since the system writes back whole files only, and waits until they are clean.
-pub(crate) fn finish_writeback(file: BorrowedHandle<'_>, _: Range<u64>) -> io::Result<()> {
-    Ok(write_out(file)?)
+pub(crate) fn finish_writeback(file: BorrowedHandle<'_>, _: Range<u64>) -> Result<()> {
+    write_out(file)
 }
 
 /// Sets or releases the lock of a range, which belongs to the open file and here binds the transfers of others, too. Without `wait`,

@@ -35,7 +35,9 @@ unsafe extern "system" fn on_exception(found: *mut EXCEPTION_POINTERS) -> i32 {
     let [kind, address, ..] = record.ExceptionInformation;
     let continues = match record.ExceptionCode {
         _ if record.NumberParameters < 2 => false,
-        EXCEPTION_IN_PAGE_ERROR => fault_at(address).is_some_and(|view| alone(|| replace(address, &view))),
+        EXCEPTION_IN_PAGE_ERROR => {
+            fault_at(address).is_some_and(|(view, _)| alone(|| replace(address, &view)))
+        }
         // Another thread replaces the view, or has replaced it meanwhile.
         EXCEPTION_ACCESS_VIOLATION if READ_OR_WRITE.contains(&kind) && is_faulted(address) => {
             alone(|| state_at(address) == Some(memory::MEM_PRIVATE))

@@ -10,4 +10,4 @@ pub use random::Random;
 #[doc(hidden)]
 pub use stamped::Stamped;
 pub use stamped::Zeros;
-pub use text::{LineLengthError, Text};
+pub use text::Text;

@@ -2,6 +2,7 @@
 //! capital and a full stop.
 
 use std::fmt;
+use std::num::NonZeroU64;
 use std::sync::LazyLock;
 
 use super::random::piece_key;
@@ -24,25 +25,10 @@ pub struct Text {
     line_length: u64,
 }
 
-/// Error for a line length of 0: a line has at least its newline.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LineLengthError;
-
-impl fmt::Display for LineLengthError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("invalid line length 0: the newline counts, so give 1 or more bytes")
-    }
-}
-
-impl std::error::Error for LineLengthError {}
-
 impl Text {
     /// Creates the text of `seed` in lines of `line_length` bytes, including the newline.
-    ///
-    /// # Errors
-    /// If `line_length` is 0.
-    pub fn new(seed: u64, line_length: u64) -> Result<Self, LineLengthError> {
-        if line_length == 0 { Err(LineLengthError) } else { Ok(Self { seed, line_length }) }
+    pub fn new(seed: u64, line_length: NonZeroU64) -> Self {
+        Self { seed, line_length: line_length.get() }
     }
 
     fn sentences(&self) -> u64 {
@@ -249,7 +235,7 @@ mod tests {
     use std::collections::HashSet;
 
     fn text(seed: u64, line_length: u64) -> Text {
-        Text::new(seed, line_length).unwrap()
+        Text::new(seed, NonZeroU64::new(line_length).unwrap())
     }
 
     fn is_prose(byte: u8) -> bool {
@@ -289,12 +275,6 @@ mod tests {
     #[test]
     fn a_line_of_one_byte_is_a_newline() {
         assert_eq!(run(&text(9, 1), 12_345, 1000), vec![b'\n'; 1000]);
-    }
-
-    #[test]
-    fn a_line_length_of_zero_is_an_error() {
-        let error = Text::new(1, 0).unwrap_err();
-        assert!(error.to_string().contains("give 1 or more bytes"));
     }
 
     #[test]

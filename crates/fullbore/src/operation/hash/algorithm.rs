@@ -17,6 +17,7 @@ use super::blake3::{self, Blake3Mode};
 use super::hasher::{Crypto, HashState, Hasher, Remainder, Rotated, Sequential, Total};
 use crate::operation::traits::{Fold, Split};
 use fullbore_io::buf::BlockMemory;
+use fullbore_io::error::ParseError;
 
 /// All algorithms, in the order of the help.
 const ALGORITHMS: &[Algorithm] = &[
@@ -160,9 +161,12 @@ impl Hash {
     ///
     /// # Errors
     /// If there is none; the error lists all names.
-    pub fn named(name: &str) -> Result<Self, UnknownAlgorithm> {
+    pub fn named(name: &str) -> Result<Self, ParseError> {
         let known = ALGORITHMS.iter().find(|known| known.name == name);
-        known.map(Self::from).ok_or_else(|| UnknownAlgorithm { name: name.to_owned() })
+        known.map(Self::from).ok_or_else(|| {
+            let names: Vec<_> = ALGORITHMS.iter().map(|algorithm| algorithm.name).collect();
+            ParseError::new(format!("unknown algorithm {name:?}; available are {}", names.join(", ")))
+        })
     }
 
     /// Returns a shipped algorithm that programs name without a look-up.
@@ -245,21 +249,6 @@ impl Fold for Hash {
         left.append(right);
     }
 }
-
-/// Error of an unknown name of an algorithm.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnknownAlgorithm {
-    name: String,
-}
-
-impl fmt::Display for UnknownAlgorithm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = ALGORITHMS.iter().map(|algorithm| algorithm.name).collect();
-        write!(f, "unknown algorithm {:?}; available are {}", self.name, names.join(", "))
-    }
-}
-
-impl std::error::Error for UnknownAlgorithm {}
 
 /// Bytes that all hashes process before the next ones: a multiple of every unit of the shipped algorithms.
 const RUN: usize = 64 << 10;

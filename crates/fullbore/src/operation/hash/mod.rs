@@ -15,7 +15,7 @@ mod vectors;
 pub use self::blake3::Blake3Mode;
 #[doc(hidden)]
 pub use algorithm::MultiHash;
-pub use algorithm::{Algorithm, Hash, UnknownAlgorithm, algorithms};
+pub use algorithm::{Algorithm, Hash, algorithms};
 pub use digest::Digest;
 #[doc(hidden)]
 pub use digest::hex;

@@ -233,7 +233,7 @@ pub(super) fn flow(
             }
         }
     })?;
-    let mut stats = Stats { bytes: offset, seconds: start.elapsed().as_secs_f64(), ..Stats::default() };
+    let mut stats = Stats { bytes: offset, elapsed: start.elapsed(), ..Stats::default() };
     stats.reads.bytes = offset * 2;
     Ok((stats, shorter))
 }

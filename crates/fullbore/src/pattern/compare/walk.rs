@@ -151,7 +151,7 @@ impl<'a> Walk<'a> {
         let results = on_threads(workers, &one, &lost);
         first.result()?;
         self.progress.check()?;
-        let mut stats = Stats { seconds: start.elapsed().as_secs_f64(), ..Stats::default() };
+        let mut stats = Stats { elapsed: start.elapsed(), ..Stats::default() };
         for (bytes, io_stats) in results {
             stats.bytes += bytes;
             stats.reads.add(&io_stats);

@@ -177,6 +177,7 @@ impl TreeCopy<'_> {
     }
 
     fn work(&self) {
+        let _leave = self.queue.leave_on_panic();
         let mut worker = Worker::default();
         while let Some(task) = self.queue.next() {
             if self.stopped() {

@@ -268,6 +268,11 @@ impl<T> Queue<T> {
         }
     }
 
+    /// Removes the calling worker if it panics while the guard lives: the others do not wait for it.
+    pub(super) fn leave_on_panic(&self) -> LeaveOnPanic<'_, T> {
+        LeaveOnPanic(self)
+    }
+
     /// Removes a worker whose thread could not start.
     pub(super) fn without_one(&self) {
         let mut state = self.state.lock();
@@ -279,9 +284,33 @@ impl<T> Queue<T> {
     }
 }
 
+pub(super) struct LeaveOnPanic<'q, T>(&'q Queue<T>);
+
+impl<T> Drop for LeaveOnPanic<'_, T> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.without_one();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_other_workers_end_after_a_panic_of_one() {
+        let queue = Queue::new(2);
+        queue.push(());
+        std::thread::scope(|scope| {
+            let one = scope.spawn(|| {
+                let _leave = queue.leave_on_panic();
+                assert!(queue.next().is_none(), "a task");
+            });
+            assert!(one.join().is_err());
+            assert_eq!(queue.next(), None);
+        });
+    }
 
     #[test]
     fn every_task_is_done_once_and_all_workers_end() {
