@@ -5,7 +5,6 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub use crate::names::ParseError;
 use crate::quote::Shown;
 use crate::sys::{Code, InUse};
 
@@ -274,6 +273,26 @@ impl From<Error> for io::Error {
         Self::new(kind, error)
     }
 }
+
+/// A text that names no value; the message lists what it can name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParseError(String);
+
+impl ParseError {
+    /// Creates the error with its message.
+    #[doc(hidden)]
+    pub fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ParseError {}
 
 /// The system's message without std's "(os error N)".
 pub(crate) fn message(error: &io::Error) -> String {

@@ -1,27 +1,5 @@
 //! Values that have names: what users write on the command line and read in reports.
 
-use std::fmt;
-
-/// A text that names no value; the message lists what it can name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ParseError(String);
-
-impl ParseError {
-    /// Creates the error with its message.
-    #[doc(hidden)]
-    pub fn new(message: impl Into<String>) -> Self {
-        Self(message.into())
-    }
-}
-
-impl fmt::Display for ParseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for ParseError {}
-
 /// Implements `Display` and `FromStr` for an enum of named values.
 #[doc(hidden)]
 #[macro_export]
