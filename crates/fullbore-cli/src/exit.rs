@@ -11,6 +11,8 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::quote::printable_bytes;
 use fullbore::sys::{self, Code};
 
+use crate::signals;
+
 /// The name under which the program was called, if it is a tool's name.
 static PROGRAM: OnceLock<&str> = OnceLock::new();
 
@@ -165,6 +167,7 @@ pub struct StandardOutput;
 
 impl Write for StandardOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        signals::end_if_caught();
         loop {
             match sys::write(sys::stdout(), bytes) {
                 // Another process made the pipe or terminal non-blocking.

@@ -42,7 +42,9 @@ pub fn main(run: impl FnOnce() -> Result<(), Exit>) -> ExitCode {
         return ExitCode::from(failure_code());
     }
     sys::use_utf8_console();
-    let result = match run() {
+    let result = run();
+    signals::end_if_caught();
+    let result = match result {
         // A complete output, whatever it says.
         result @ (Ok(()) | Err(Exit::No(_) | Exit::Reported(_))) => Exit::end_output().and(result),
         failed => failed,

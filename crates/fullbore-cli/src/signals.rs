@@ -1,16 +1,16 @@
 //! The signal thread: ends the process on Ctrl-C and SIGTERM after removing unfinished files, and flushes output that
 //! was held back for a while.
 
+#[cfg(unix)]
+use std::io::IsTerminal;
 use std::io::{self, Write};
 use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
 #[cfg(unix)]
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
-};
+use std::sync::{Arc, atomic::AtomicBool};
 use std::time::Duration;
 
-use fullbore::file::cleanup;
+use fullbore::file::{cleanup, ending_signal};
 use fullbore::quote::Shown;
 use fullbore::sys;
 #[cfg(unix)]
@@ -48,9 +48,9 @@ pub(crate) fn wake() -> bool {
 #[cfg(unix)]
 pub(crate) fn install(flush_overdue: fn() -> bool) -> io::Result<()> {
     let (woken, wake) = sys::pipe_nonblocking()?;
-    let (caught, alone) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
-    catch(&wake, &caught, &alone)?;
-    match start(move || watch(&woken, &caught, flush_overdue)) {
+    let alone = Arc::new(AtomicBool::new(false));
+    catch(&wake, &alone)?;
+    match start(move || watch(&woken, flush_overdue)) {
         Ok(_) => drop(WAKE.set(wake)),
         Err(_) => alone.store(true, Ordering::Relaxed),
     }
@@ -63,7 +63,7 @@ fn start(watch: impl FnOnce() + Send + 'static) -> io::Result<std::thread::JoinH
 
 /// Lets signals store their number and wake the thread; they end the process immediately once `alone` is set.
 #[cfg(unix)]
-fn catch(wake: &Handle, caught: &Arc<AtomicUsize>, alone: &Arc<AtomicBool>) -> io::Result<()> {
+fn catch(wake: &Handle, alone: &Arc<AtomicBool>) -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
     use signal_hook::{flag, low_level};
     // Beyond a file-size limit (`ulimit -f`) a write must fail with a message instead of killing the process. The
@@ -72,7 +72,7 @@ fn catch(wake: &Handle, caught: &Arc<AtomicUsize>, alone: &Arc<AtomicBool>) -> i
     // Those that the parent process set to be ignored (`nohup`, a shell's `trap ''`, background jobs of a script) stay so.
     for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| !sys::is_ignored(signal)) {
         flag::register_conditional_shutdown(signal, 128 + signal, alone.clone())?;
-        flag::register_usize(signal, caught.clone(), signal as usize)?;
+        flag::register_usize(signal, ending_signal().clone(), signal as usize)?;
         low_level::pipe::register(signal, wake.try_clone()?)?;
     }
     Ok(())
@@ -100,15 +100,21 @@ pub(crate) fn install(flush_overdue: fn() -> bool) -> io::Result<()> {
     Ok(())
 }
 
+/// Ends the process if a signal has been caught: before a result is printed, because the input of a pipeline ends when the same
+/// signal ends the process that writes it.
+pub(crate) fn end_if_caught() {
+    match ending_signal().load(Ordering::Relaxed) {
+        0 => {}
+        signal => end(signal as i32),
+    }
+}
+
 #[cfg(unix)]
-fn watch(woken: &impl AsHandle, caught: &AtomicUsize, flush_overdue: fn() -> bool) {
+fn watch(woken: &impl AsHandle, flush_overdue: fn() -> bool) {
     let mut held = false;
     loop {
         let polled = sys::wait_any(&[(woken.as_handle(), Direction::Read)], held.then_some(TICK));
-        match caught.load(Ordering::Relaxed) {
-            0 => {}
-            signal => end(signal as i32),
-        }
+        end_if_caught();
         if polled.is_ok_and(|ready| ready[0]) {
             let _ = sys::read(woken, &mut [0; 64]);
         }
@@ -125,5 +131,10 @@ fn end(signal: i32) -> ! {
         let _ = writeln!(err, "fullbore: {}: interrupted: part old and part new", Shown(&path));
     }
     sys::restore_console();
+    // On a terminal by the signal itself: a shell then ends the loop or the script that runs this command.
+    #[cfg(unix)]
+    if err.is_terminal() {
+        let _ = signal_hook::low_level::emulate_default_handler(signal);
+    }
     std::process::exit(128 + signal);
 }

@@ -43,6 +43,23 @@ pub enum ErrorKind {
     BrokenPipe,
 }
 
+/// Of an error without a code of the system.
+impl From<io::ErrorKind> for ErrorKind {
+    fn from(kind: io::ErrorKind) -> Self {
+        match kind {
+            io::ErrorKind::NotFound => Self::NotFound,
+            io::ErrorKind::AlreadyExists => Self::AlreadyExists,
+            io::ErrorKind::PermissionDenied => Self::PermissionDenied,
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::NoSpace,
+            io::ErrorKind::OutOfMemory => Self::Memory,
+            io::ErrorKind::Unsupported => Self::Unsupported,
+            io::ErrorKind::InvalidInput => Self::Invalid,
+            io::ErrorKind::BrokenPipe => Self::BrokenPipe,
+            _ => Self::Io,
+        }
+    }
+}
+
 /// A failed operation on a path.
 ///
 /// ```
@@ -69,8 +86,13 @@ struct Inner {
 }
 
 impl Error {
-    /// Creates an error of the system at `path`; `doing` is a verb phrase ("open", "read").
+    /// Creates an error of the system at `path`; `doing` is a verb phrase ("open", "read"). If `source` contains an [`Error`],
+    /// returns that.
     pub fn io(doing: &'static str, path: impl AsRef<Path>, source: io::Error) -> Self {
+        let source = match source.downcast::<Self>() {
+            Ok(error) => return error,
+            Err(source) => source,
+        };
         let (kind, advice) = match Code::of(&source) {
             Some(Code::NO_SPACE | Code::QUOTA) => {
                 (ErrorKind::NoSpace, Some("free some space or write somewhere else"))
@@ -99,7 +121,7 @@ impl Error {
                 Some(InUse::Running) => (ErrorKind::Io, Some("it is a running program")),
                 None => (ErrorKind::Io, None),
             },
-            None => (ErrorKind::Io, None),
+            None => (source.kind().into(), None),
         };
         let inner = Inner {
             kind,

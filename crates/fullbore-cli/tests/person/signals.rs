@@ -119,3 +119,29 @@ fn interrupted_in_place_change_names_the_file() {
     println!("{stopped} of 10 runs were interrupted in the middle");
     assert_eq!(dir.names(), ["file", "out", "pipe"]);
 }
+
+/// Ctrl-C ends all programs of a pipeline: the input ends, but it is not complete.
+#[cfg(unix)]
+#[test]
+fn interrupted_pipeline_yields_no_result() {
+    use std::os::unix::process::CommandExt;
+    if fullbore::sys::is_ignored(Signal::INT.as_raw()) {
+        return println!("skipped: the caller of the tests ignores Ctrl-C, and so do the programs");
+    }
+    let dir = TestDir::new();
+    let old = dir.file("old", "old");
+    let binary = binary().display();
+    for turn in 0..40 {
+        let reader = ["transform none - old", "wc -c"][turn % 2];
+        let mut shell = Command::new("sh");
+        let line = format!("dd if=/dev/zero bs=64k 2>/dev/null | {binary} {reader}");
+        let running =
+            start(shell.args(["-c", &line]).current_dir(dir.path()).process_group(0).stdout(Stdio::piped()));
+        sleep(Duration::from_millis(60));
+        let group = Pid::from_raw(i32::try_from(running.child.id()).unwrap()).unwrap();
+        rustix::process::kill_process_group(group, Signal::INT).unwrap();
+        let ended = running.end();
+        assert!(ended.stdout.is_empty(), "{reader}: {ended}");
+        assert_eq!(fs::read(&old).unwrap(), b"old", "{ended}");
+    }
+}

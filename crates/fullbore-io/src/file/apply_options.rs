@@ -52,7 +52,7 @@ impl OpenOptions {
             Ok(()) => Ok(Support::Native),
             Err(error @ (Code::NO_SPACE | Code::TOO_LARGE | Code::QUOTA)) => {
                 let what = format!("{}: {} bytes", crate::error::message(&error.into()), self.room);
-                Err(Error::new(ErrorKind::NoSpace, "reserve space in", path, what)
+                Err(Error::new(ErrorKind::NoSpace, "reserve space", path, what)
                     .advise("free some space or write somewhere else"))
             }
             Err(Code::UNSUPPORTED | Code::NO_DEVICE | Code::NOT_SEEKABLE | Code::NOT_IMPLEMENTED) => {
@@ -63,7 +63,7 @@ impl OpenOptions {
                     kind => format!("a {kind} has no blocks to reserve"),
                 }))
             }
-            Err(error) => Err(Error::io("reserve space in", path, error.into())),
+            Err(error) => Err(Error::io("reserve space", path, error.into())),
         }
     }
 

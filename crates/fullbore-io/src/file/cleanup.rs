@@ -8,8 +8,8 @@ use std::ffi::{OsStr, OsString};
 use std::hash::BuildHasher;
 use std::mem;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, MutexGuard};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, MutexGuard};
 
 use super::held::HeldDir;
 use super::sweep::{DeleteOnExit, remove, remove_tree, reserve};
@@ -20,6 +20,13 @@ use crate::sys::{self, AtFlags, BorrowedHandle, Code, Handle, OpenFlags};
 static CLEANING_UP: AtomicBool = AtomicBool::new(false);
 
 static STATE: Mutex<Registry> = Mutex::new(Registry { next: 0, files: Vec::new(), unfinished: Vec::new() });
+
+/// The number of the signal that ends the process, from its handler on; 0 before. Outputs get no names any more: the process that
+/// wrote a piped input may have ended by the same signal, so that the input seems complete.
+pub fn ending_signal() -> &'static Arc<AtomicUsize> {
+    static SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
+    &SIGNAL
+}
 
 thread_local! {
     /// True in the thread that called [`cleanup`], and so holds the lock.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use super::inner::{CacheMode, Descriptor, File, Inner};
+use super::types::CachePolicy;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{
     self, Advice, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags, Status,
@@ -190,12 +191,16 @@ impl File {
         sys::position(&self.inner.fd).is_ok()
     }
 
-    /// Creates a further descriptor of the same open file (`dup`): position, flags and locks are shared; the actions on
-    /// close wait for both.
+    /// Creates a further descriptor of the same open file (`dup`), with the same cache policy: position, flags and locks are shared;
+    /// the actions on close wait for both.
     pub fn try_clone(&self) -> Result<Self> {
         let fd = sys::try_clone(&self.inner.fd)
             .map_err(|error| Error::io("duplicate", &self.inner.path, error.into()))?;
-        Ok(self.same(fd, self.inner.unit))
+        let file = self.same(fd, self.inner.unit);
+        Ok(match self.cache_policy().0 {
+            CachePolicy::Keep => file,
+            policy => file.with_cache(policy).0,
+        })
     }
 
     /// On systems that drop the pages of a file only if all its handles bypass the cache, replaces this handle by one that bypasses

@@ -35,7 +35,9 @@ pub(crate) use cache_mode::EMULATED;
 pub(crate) use calls::{LONGEST, cut};
 pub use cleanup::cleanup;
 #[doc(hidden)]
-pub use cleanup::{BackupName, PendingBackup, Temporary, hidden_name, is_cleaning_up, unfinished};
+pub use cleanup::{
+    BackupName, PendingBackup, Temporary, ending_signal, hidden_name, is_cleaning_up, unfinished,
+};
 #[doc(hidden)]
 pub use copy::{clones, share_all};
 #[doc(hidden)]

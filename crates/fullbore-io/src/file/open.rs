@@ -152,7 +152,7 @@ impl OpenOptions {
     fn nameless(&self, path: &Path, report: &mut Vec<OptionSupport>) -> Result<Handle> {
         let flags = OpenFlags::READ_WRITE | self.flags() & (OpenFlags::SYNC | OpenFlags::DATA_SYNC);
         let (fd, name) = cleanup::nameless(path, flags, self.permissions)
-            .map_err(|error| Error::io("create a temporary file in", path, error))?;
+            .map_err(|error| Error::io("create a temporary file", path, error))?;
         let support = match name {
             Some(_) => Support::Emulated("it had a name for a moment and cannot be given another".to_owned()),
             None => Support::Native,

@@ -1,8 +1,9 @@
 //! The steps that give a complete output its name, and the attributes that it takes over from the replaced file.
 
 use std::ffi::{OsStr, OsString};
+use std::sync::atomic::Ordering;
 
-use super::cleanup::{Temporary, Unfinished};
+use super::cleanup::{Temporary, Unfinished, ending_signal};
 use super::inner::File;
 use super::naming::{
     Link, TargetName, create_named, link, linkable, named_copy, rename, rename_to, sync_directory,
@@ -80,6 +81,9 @@ pub(super) fn begin_named(place: TargetName, finish: Finish) -> Result<(File, Ou
 
 /// Syncs an output to the given level and gives it its name.
 pub(super) fn publish(file: &File, state: OutputState, durability: Durability) -> Result<CommitReport> {
+    if ending_signal().load(Ordering::Relaxed) != 0 {
+        return Err(Error::cancelled());
+    }
     let mut report = CommitReport::default();
     match state {
         OutputState::Stream => sync(file, Durability::None, &mut report, File::sync)?,

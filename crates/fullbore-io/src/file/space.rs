@@ -91,7 +91,7 @@ impl File {
     /// [`ErrorKind::Invalid`] if the range ends before it starts.
     pub fn reserve(&self, range: Range<u64>) -> Result<()> {
         let end = range.end;
-        self.fallocate("reserve space in", Allocate::KeepLength, range)?;
+        self.fallocate("reserve space", Allocate::KeepLength, range)?;
         self.inner.health.set_reserved(end);
         Ok(())
     }
@@ -117,7 +117,7 @@ impl File {
     /// # Errors
     /// As [`reserve`](Self::reserve).
     pub fn punch_hole(&self, range: Range<u64>) -> Result<()> {
-        self.fallocate("punch a hole in", Allocate::Punch, range)
+        self.fallocate("punch a hole", Allocate::Punch, range)
     }
 
     /// Makes a range, in bytes, read as zeros, and keeps or allocates its blocks, without writing them if the file
@@ -183,13 +183,13 @@ impl File {
     /// # Errors
     /// [`ErrorKind::Unsupported`] for sequential files, and the error of the system call.
     pub fn seek_data(&self, offset: u64) -> Result<Option<u64>> {
-        self.seek("find data in", SeekFrom::Data(offset), offset)
+        self.seek("find data", SeekFrom::Data(offset), offset)
     }
 
     /// Returns the offset of the next hole at or after `offset`, in bytes; the end counts as one. `None` if `offset` is
     /// at or past the end.
     pub fn seek_hole(&self, offset: u64) -> Result<Option<u64>> {
-        self.seek("find a hole in", SeekFrom::Hole(offset), offset)
+        self.seek("find a hole", SeekFrom::Hole(offset), offset)
     }
 
     fn seek(&self, doing: &'static str, to: SeekFrom, offset: u64) -> Result<Option<u64>> {

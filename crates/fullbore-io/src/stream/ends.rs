@@ -59,7 +59,7 @@ impl Ends {
         }
         if self.flows() {
             let what = format!("a {} has no position", self.file.kind());
-            return Err(Error::new(ErrorKind::Unsupported, "seek in", self.file.path(), what));
+            return Err(Error::new(ErrorKind::Unsupported, "seek", self.file.path(), what));
         }
         Ok(())
     }
@@ -102,12 +102,17 @@ impl Ends {
         self.file.write_next(data)
     }
 
-    pub(super) fn write_all(&mut self, data: &[u8], offset: u64) -> Result<()> {
+    /// Writes all of `data`. Returns fewer bytes only if an error followed: a write of the rest returns that error.
+    pub(super) fn write_most(&mut self, data: &[u8], offset: u64) -> Result<usize> {
         let mut written = 0;
         while written < data.len() {
-            written += self.write(&data[written..], offset + written as u64)?;
+            match self.write(&data[written..], offset + written as u64) {
+                Ok(count) => written += count,
+                Err(error) if written == 0 => return Err(error),
+                Err(_) => break,
+            }
         }
-        Ok(())
+        Ok(written)
     }
 
     /// Writes all of `buffers` in few calls. Returns fewer bytes only if an error followed: a write of the rest returns that error.

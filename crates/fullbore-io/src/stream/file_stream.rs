@@ -177,7 +177,7 @@ impl FileStream {
             from.checked_add_signed(distance).filter(|offset| i64::try_from(*offset).is_ok())
         else {
             let what = format!("{distance} bytes from offset {from} is outside the range of file offsets");
-            return Err(Error::new(ErrorKind::Invalid, "seek in", self.file().path(), what)
+            return Err(Error::new(ErrorKind::Invalid, "seek", self.file().path(), what)
                 .advise("give an offset from 0 to 2^63 - 1"));
         };
         self.position = position;
@@ -238,21 +238,26 @@ impl FileStream {
         Ok(!refused)
     }
 
-    /// Writes all of `data`, now or when the buffer is full.
-    fn write_on(&mut self, data: &[u8]) -> Result<()> {
+    /// Writes all of `data`, now or when the buffer is full. Returns fewer bytes only if an error followed.
+    fn write_on(&mut self, data: &[u8]) -> Result<usize> {
         if data.is_empty() {
-            return Ok(());
+            return Ok(0);
         }
         if !self.ends.flows() {
             self.ahead.forget();
         }
         if data.len() >= self.size || self.size <= 1 {
             self.write_pending()?;
-            self.ends.write_all(data, self.position)?;
-            self.wrote(data.len());
-            return Ok(());
+            let count = self.ends.write_most(data, self.position)?;
+            self.wrote(count);
+            return Ok(count);
         }
-        let room = self.size - self.pending.bytes().len();
+        let mut room = self.size - self.pending.bytes().len();
+        if data.len() > room && (self.ends.appends() || self.ends.flows()) {
+            // After an error the caller repeats the write: none of its bytes may have been written here.
+            self.write_pending()?;
+            room = self.size;
+        }
         let (now, later) = data.split_at(data.len().min(room));
         self.hold(now);
         if !later.is_empty() {
@@ -263,7 +268,7 @@ impl FileStream {
             }
             self.hold(later);
         }
-        Ok(())
+        Ok(data.len())
     }
 
     #[inline]
@@ -276,7 +281,7 @@ impl FileStream {
     /// overwrites them with the same bytes.
     fn unhold(&mut self, len: usize) {
         self.pending.pull(len);
-        if !self.ends.appends() && !self.ends.flows() {
+        if !self.ends.flows() {
             self.position -= len as u64;
         }
     }
@@ -391,17 +396,19 @@ impl Write for FileStream {
             self.wrote(data.len());
             return Ok(data.len());
         }
-        self.write_on(data)?;
-        Ok(data.len())
+        Ok(self.write_on(data)?)
     }
 
     #[inline]
-    fn write_all(&mut self, data: &[u8]) -> io::Result<()> {
+    fn write_all(&mut self, mut data: &[u8]) -> io::Result<()> {
         if self.pending.add(data) {
             self.wrote(data.len());
             return Ok(());
         }
-        Ok(self.write_on(data)?)
+        while !data.is_empty() {
+            data = &data[self.write_on(data)?..];
+        }
+        Ok(())
     }
 
     fn write_vectored(&mut self, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
@@ -418,7 +425,8 @@ impl Write for FileStream {
         let mut written = 0;
         for buffer in buffers {
             match self.write_on(buffer) {
-                Ok(()) => written += buffer.len(),
+                Ok(count) if count < buffer.len() => return Ok(written + count),
+                Ok(count) => written += count,
                 Err(error) if written == 0 => return Err(error.into()),
                 // Returns the bytes taken; a write of the rest returns the error.
                 Err(_) => return Ok(written),

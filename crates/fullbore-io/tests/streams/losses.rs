@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use fullbore_io::fault::{Fault, Plan};
-use fullbore_io::file::File;
+use fullbore_io::file::{File, Mode, OpenOptions};
 use fullbore_io::stream::{FileStream, on_loss};
 use fullbore_testkit::numbers;
 
@@ -80,6 +80,34 @@ fn a_partial_write_can_be_repeated() {
         assert!(stream.close().is_err(), "room for {at}");
         assert_eq!(std::fs::read(&path).unwrap(), b"12345abcd"[..at as usize]);
     }
+}
+
+/// Repeated bytes would be in the file twice.
+#[test]
+fn a_failed_write_has_appended_none_of_its_bytes() {
+    for at in 5..8 {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let full = Plan::new(1).with(Fault::NoSpace { at });
+        let file = OpenOptions::new().mode(Mode::Append).open(&path).unwrap().with_faults(&full);
+        let mut stream = FileStream::with_buffer(file, 8);
+        stream.write_all(b"12345").unwrap();
+        // The earlier bytes are written alone, so the error comes with the next write of a full buffer.
+        stream.write_all(b"abcd").unwrap();
+        assert!(stream.write_all(b"efghi").is_err(), "room for {at}");
+        assert_eq!(std::fs::read(&path).unwrap(), b"12345abcd"[..at as usize]);
+    }
+}
+
+#[test]
+fn a_large_write_that_fails_in_the_middle_returns_its_bytes() {
+    let directory = tempfile::tempdir().unwrap();
+    let full = Plan::new(1).with(Fault::NoSpace { at: 3 });
+    let file = File::create_new(directory.path().join("file")).unwrap().with_faults(&full);
+    let mut stream = FileStream::with_buffer(file, 0);
+    assert_eq!(stream.write(b"12345").unwrap(), 3);
+    assert!(stream.write(b"45").is_err());
+    assert_eq!(stream.stream_position().unwrap(), 3);
 }
 
 #[test]

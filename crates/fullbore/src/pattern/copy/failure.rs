@@ -52,7 +52,8 @@ impl CopyError {
         match self {
             Self::Failed(error) => error.kind(),
             Self::SameFile { .. } => ErrorKind::SameFile,
-            Self::Link { .. } => ErrorKind::Io,
+            Self::Link { error, .. } => error.kind().into(),
+            Self::NotReplaced { .. } => ErrorKind::AlreadyExists,
             Self::IntoItself { .. } => ErrorKind::Invalid,
             _ => ErrorKind::Unsupported,
         }
@@ -63,6 +64,7 @@ impl From<CopyError> for Error {
     fn from(error: CopyError) -> Self {
         match error {
             CopyError::Failed(error) => error,
+            CopyError::Link { target, error, .. } => Self::io("link", target, error),
             other => Self::new(other.kind(), "copy", "", other.to_string()).without_path(),
         }
     }
