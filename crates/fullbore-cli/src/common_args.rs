@@ -12,6 +12,7 @@ use fullbore::pattern::{Executor, Progress};
 use fullbore::probe::ProcessUsage;
 use fullbore::quote::Shown;
 use fullbore::strategy::{BUDGET, Contender, Contenders, Learned, NAMED, Plan, Profile};
+use fullbore::sys::Code;
 use fullbore::{Job, size};
 use serde_json::json;
 
@@ -340,12 +341,15 @@ fn learning_allowed() -> bool {
     std::env::var_os("FULLBORE_LEARN").is_none_or(|value| value != "0")
 }
 
-/// Loads the profile, with the figures of earlier runs if the command learns. A broken profile is reported and ignored; the
-/// command still runs.
+/// Loads the profile, with the figures of earlier runs if the command learns. A broken profile is reported and ignored, and so,
+/// without a report, is one in a directory of another user; the command still runs.
 fn load_profile(learns: bool) -> Option<Profile> {
     let path = Profile::default_path()?;
     let profile = Profile::load(&path).unwrap_or_else(|error| {
-        Exit::eprint(&format!("{}: {error}; continuing without it\n", program("")));
+        let elsewhere = matches!(error.code(), Some(Code::ACCESS_DENIED | Code::NOT_DIRECTORY));
+        if !elsewhere {
+            Exit::eprint(&format!("{}: {error}; continuing without it\n", program("")));
+        }
         Profile::default()
     });
     let learned = learns.then(|| Learned::load(&Learned::path(&path)));

@@ -7,7 +7,7 @@ use clap::{Arg, Command};
 use crate::exit::called;
 
 /// Flags that the replaced GNU tool does not have. Flags with a help heading are such flags too.
-const OURS: &[&str] = &["json", "verify", "resume", "sync"];
+const OURS: &[&str] = &["json", "verify", "resume", "sync", "base64", "derive_key"];
 
 /// The GNU tools that commands replace. Abbreviations are resolved among the flags of these tools.
 const GNU: &[&str] = &["wc", "cmp", "copy", "sum"];

@@ -86,11 +86,11 @@ impl Transform {
 
 /// True if a path means standard input.
 fn is_standard_input(path: &Path) -> bool {
-    path == Path::new("-") || path == Path::new("/dev/stdin")
+    ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].iter().any(|name| path == Path::new(name))
 }
 
-/// True if a path means standard output. That includes its name in `/dev`: a file redirected there by a shell is
+/// True if a path means standard output. That includes its names as a file: a file redirected there by a shell is
 /// written from its current offset, not replaced.
 pub(crate) fn is_standard_output(path: &Path) -> bool {
-    path == Path::new("-") || path == Path::new("/dev/stdout")
+    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
 }

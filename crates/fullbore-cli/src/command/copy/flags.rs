@@ -53,7 +53,7 @@ pub(super) struct Flags {
     pub(super) preserve: Vec<Attribute>,
 
     /// Attributes not to preserve
-    #[arg(long, value_name = "LIST", require_equals = true, value_delimiter = ',', value_parser = kept())]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = kept())]
     pub(super) no_preserve: Vec<Attribute>,
 
     /// Existing targets to replace: all, none, none-fail (none; an existing target is an error), older (those older
@@ -117,7 +117,7 @@ pub(super) struct Flags {
     pub(super) one_file_system: bool,
 
     /// Recreate the source's directories in the target directory
-    #[arg(long)]
+    #[arg(long, alias = "path")]
     pub(super) parents: bool,
 
     /// Follow existing symbolic links to directories in the target

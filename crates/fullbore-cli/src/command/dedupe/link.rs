@@ -156,12 +156,11 @@ impl Links {
 
 /// Creates another name of `one` in the directory of `target`, which has the same bytes.
 fn linked(one: &OpenInode, other: &File, source: &Entry<'_>, target: &Entry<'_>) -> Result<Temporary> {
-    let failed = |error: std::io::Error| Error::io("link", source.path, error);
-    let from = source.held.fd().map_err(failed)?;
+    let from = source.held.fd().map_err(|error| Error::io("link", source.path, error))?;
     let (temporary, ()) = Temporary::create(target.held, target.name, false, |directory, name| {
         sys::hard_link(&from, source.name, directory, name, AtFlags::empty())
     })
-    .map_err(failed)?;
+    .map_err(|error| Error::io("link", target.path, error))?;
     if !equal(&one.file, other, &mut 0)? {
         return Err(changed(target.path));
     }

@@ -53,7 +53,7 @@ pub(super) fn run(mut sum: Sum) -> Result<(), Exit> {
         bad: false,
         changed: false,
     };
-    let checker = Checker { passes: Passes::default(), last: AtomicUsize::new(0) };
+    let checker = Checker { passes: Passes::default(), last: AtomicUsize::new(0), seek: sum.seek };
     let arriving = files.iter().any(|list| is_stream(list));
     let lists = Lists::new(files.into(), Parser::new(requested).like(called()));
     let work = |item: Item, worker: &mut Worker, executor: &Executor<'_>| {
@@ -83,6 +83,8 @@ struct Checker {
     passes: Passes,
     /// Index of the algorithm that matched last, among those that can have produced a sum; it is tried first.
     last: AtomicUsize,
+    /// Offset of the first byte of a blake3 sum in its output.
+    seek: u64,
 }
 
 impl Checker {
@@ -97,7 +99,7 @@ impl Checker {
             .iter()
             .map(|&algorithm| match algorithm.name {
                 "blake2b" => Hash::blake2b(expected.sum.len()),
-                "blake3" => Hash::blake3(Blake3Mode::Plain, 0, expected.sum.len()),
+                "blake3" => Hash::blake3(Blake3Mode::Plain, self.seek, expected.sum.len()),
                 _ => Hash::from(algorithm),
             })
             .collect();

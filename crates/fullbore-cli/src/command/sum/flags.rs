@@ -73,13 +73,7 @@ pub(crate) struct Sum {
     pub(super) length: Option<Length>,
 
     /// blake3: offset of the first output byte
-    #[arg(
-        long,
-        value_name = "BYTE",
-        default_value_t = 0,
-        hide_default_value = true,
-        conflicts_with = "check"
-    )]
+    #[arg(long, value_name = "BYTE", default_value_t = 0, hide_default_value = true)]
     pub(super) seek: u64,
 
     /// blake3: keyed mode; the 32 bytes of the key are read from standard input

@@ -13,7 +13,7 @@ use fullbore::pattern::{Executor, Worker};
 use fullbore_cli::common_args::{CliRun, CommonArgs};
 use fullbore_cli::exit::Exit;
 use fullbore_cli::for_each::{expanded, in_order, is_stream, seek_standard_input};
-use fullbore_cli::values::names;
+use fullbore_cli::values::{names, path};
 
 use crate::environment;
 use files::{Diagnostic, Input, Inputs, StandardInput};
@@ -48,7 +48,7 @@ pub(crate) struct Wc {
     words: bool,
 
     /// Count the files named in F, each name terminated by NUL; - is standard input
-    #[arg(long, value_name = "F")]
+    #[arg(long, value_name = "F", value_parser = path())]
     files0_from: Option<PathBuf>,
 
     /// Line of totals: auto, always, only or never
