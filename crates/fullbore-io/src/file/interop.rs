@@ -15,12 +15,21 @@ use crate::stream::FileStream;
 use crate::sys::{self, AsHandle, Handle};
 
 /// Takes over an open file. Messages call it `/dev/fd/N`, by which this process can open it; [`File::from_fd`] gives it another name.
+impl TryFrom<Handle> for File {
+    type Error = Error;
+
+    fn try_from(file: Handle) -> Result<Self> {
+        let name = sys::handle_name(&file);
+        Self::from_fd(file, name)
+    }
+}
+
+/// As for a descriptor.
 impl TryFrom<fs::File> for File {
     type Error = Error;
 
     fn try_from(file: fs::File) -> Result<Self> {
-        let name = sys::handle_name(&file);
-        Self::from_fd(file.into(), name)
+        Handle::from(file).try_into()
     }
 }
 

@@ -142,7 +142,7 @@ impl FileStream {
         written.and(closed)
     }
 
-    /// Writes the pending bytes and returns the file.
+    /// Writes the pending bytes and returns the file. Bytes that were read ahead are dropped: those of a pipe are lost.
     ///
     /// # Errors
     /// If a system call fails. The pending bytes are then lost.

@@ -179,7 +179,7 @@ impl Hash {
         Self { begin: Arc::new(move || blake3::begin(mode, seek, len)), ..Self::default() }
     }
 
-    /// Returns blake2b with a sum of `len` bytes, 1 to 64.
+    /// Returns blake2b with a sum of `len` bytes; a length outside 1 to 64 is replaced by the nearer end.
     pub fn blake2b(len: usize) -> Self {
         Self { begin: Arc::new(move || blake2b(len)), ..Self::shipped("blake2b") }
     }
