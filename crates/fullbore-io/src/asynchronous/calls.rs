@@ -207,7 +207,8 @@ impl AsyncFile {
         Self::open_with(&driver, open).await
     }
 
-    /// Opens a file by calling `how` on a thread of `driver`. If the future is dropped, no descriptor stays open.
+    /// Opens a file by calling `how` on a thread of `driver`. If the future is dropped, no descriptor stays open. A call that waits
+    /// for another process, as opening a named pipe does, holds its thread and its place among the operations in flight.
     ///
     /// ```
     /// use fullbore_io::asynchronous::{AsyncFile, Driver};

@@ -29,8 +29,8 @@ const RING: Backend = if COMPLETION_PORT { Backend::Port } else { Backend::Uring
 pub struct DriverConfig {
     /// The mechanism that executes transfers.
     pub backend: Backend,
-    /// Maximum number of operations in flight, 1 to 4096; further ones wait in order of arrival. Reads and writes of pipes,
-    /// sockets and terminals, which may wait for another process, do not count.
+    /// Maximum number of operations in flight, 1 to 4096; further ones wait in order of arrival. Reads, writes and copies of pipes,
+    /// sockets and terminals, and opening named pipes do not count, because they may wait for another process.
     pub in_flight: usize,
     /// Maximum number of threads for blocking calls, 1 to 1024; they are started on demand. If the ring cannot wait for
     /// pipes, sockets and terminals, one more thread does.

@@ -57,7 +57,8 @@ pub(super) struct Slots<T> {
     flying: usize,
     /// Operations in flight that do not.
     unlimited: usize,
-    limit: usize,
+    /// Maximum of `flying`.
+    pub(super) limit: usize,
 }
 
 impl<T> Slots<T> {
@@ -107,7 +108,7 @@ impl<T> Slots<T> {
 
     /// Starts the next waiting operation if the limit permits.
     pub(super) fn start(&mut self) -> Option<Key> {
-        if self.flying == self.limit {
+        if self.flying >= self.limit {
             return None;
         }
         let index = self.waiting.pop_front()?;

@@ -34,10 +34,14 @@ impl Dispatch {
         self.work.notify_one();
     }
 
-    /// Lets another thread take the place of this one, whose call waits for another process, until the result is dropped.
+    /// Lets another thread and another operation take the places of these, whose call waits for another process, until the result is
+    /// dropped.
     pub(super) fn wait_beside(self: &Arc<Self>) -> WaitingBeside {
         let mut core = self.lock();
         core.waiting += 1;
+        core.slots.limit += 1;
+        self.start(&mut core);
+        core.hand_over();
         if !core.ready.is_empty() {
             self.hire(&mut core);
         }
@@ -113,13 +117,14 @@ impl Dispatch {
     }
 }
 
-/// A thread that does not count among the driver's.
+/// A thread that does not count among the driver's, and an operation that does not count towards its limit.
 pub(super) struct WaitingBeside(Arc<Dispatch>);
 
 impl Drop for WaitingBeside {
     fn drop(&mut self) {
         let mut core = self.0.lock();
         core.waiting -= 1;
+        core.slots.limit -= 1;
         self.0.unlock(core);
     }
 }

@@ -190,6 +190,33 @@ fn a_copy_of_a_pipe_lets_other_calls_run() {
     assert!(std::fs::read(&path).unwrap() == pattern(100_000));
 }
 
+/// More of them than operations may be in flight.
+#[test]
+fn abandoned_copies_of_pipes_stop_no_other_call() {
+    for driver in drivers(2) {
+        let (_dir, path) = temporary_file(b"");
+        let target = AsyncFile::new(File::open_write(&path).unwrap(), &driver);
+        let (sources, writers): (Vec<_>, Vec<_>) = (0..5).map(|_| pipe(&driver)).unzip();
+        for source in &sources {
+            let mut copy = Box::pin(source.copy_range(0..u64::MAX, &target, 0));
+            assert!(block_on(poll_once(copy.as_mut())).is_none());
+            // A call that no thread has taken would not be made.
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let (done, ended) = std::sync::mpsc::channel();
+        std::thread::spawn({
+            let driver = driver.clone();
+            move || {
+                use_a_file(&driver);
+                done.send(()).unwrap();
+            }
+        });
+        ended.recv_timeout(Duration::from_secs(10)).expect("the driver is stopped");
+        drop((sources, writers));
+        wait_for_load(&driver, (0, 0));
+    }
+}
+
 /// `poll(2)` takes no more entries than a process may have descriptors.
 #[cfg(unix)]
 #[test]
