@@ -121,7 +121,8 @@ impl AsyncFile {
 ///
 /// # Errors
 /// As [`File::open`], [`Output::create`], [`File::copy_range`], [`Output::commit`] and [`Driver::shared`];
-/// [`ErrorKind::SameFile`](crate::error::ErrorKind::SameFile) if both paths are one file.
+/// [`ErrorKind::SameFile`](crate::error::ErrorKind::SameFile) if both paths are one file, and
+/// [`ErrorKind::Changed`](crate::error::ErrorKind::Changed) if a regular file `from` changes meanwhile.
 pub async fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<CopyReport> {
     let (from, to) = (from.as_ref().to_owned(), to.as_ref().to_owned());
     let driver = Driver::shared()?;
@@ -142,8 +143,10 @@ fn waits_for_others(kind: FileKind) -> bool {
 
 fn copy_file(from: &Path, to: &Path) -> Result<CopyReport> {
     let source = File::open(from)?;
+    let before = source.stamp()?;
     let output = Output::create_with(to, Placement::Replace, Some(&source))?;
     let report = source.copy_range(0..u64::MAX, output.file(), 0)?;
+    source.check_unchanged(&before)?;
     let is_new = output.seekable() && !output.inherits();
     if is_new && source.kind() == FileKind::Regular {
         // Not the set-user-ID bits, since the owner may be another.

@@ -185,6 +185,29 @@ fn a_path_is_copied_whole_or_not_at_all() {
     });
 }
 
+// Directories of Windows have no pipes.
+#[cfg(unix)]
+#[test]
+fn a_copy_of_a_file_that_changes_meanwhile_fails() {
+    use std::io::{Read as _, Write as _};
+    let (dir, from) = temporary_file(&pattern(1 << 20));
+    let to = dir.path().join("pipe");
+    fullbore_testkit::ground::fifo(&to);
+    let reader = std::thread::spawn({
+        let (from, to) = (from.clone(), to.clone());
+        move || {
+            let mut pipe = std::fs::File::open(to).unwrap();
+            // The rest does not fit into the pipe.
+            pipe.read_exact(&mut [0; 1000]).unwrap();
+            std::fs::File::options().append(true).open(from).unwrap().write_all(b"more").unwrap();
+            std::io::copy(&mut pipe, &mut std::io::sink()).unwrap();
+        }
+    });
+    let error = block_on(fullbore_io::asynchronous::copy(&from, &to)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Changed);
+    reader.join().unwrap();
+}
+
 #[test]
 fn a_commit_publishes_and_a_dropped_one_that_never_started_does_not() {
     on_both(|| async {
