@@ -51,8 +51,10 @@ struct Slot<T> {
 pub(super) struct Slots<T> {
     slots: Vec<Slot<T>>,
     vacant: Vec<u32>,
-    /// In order of arrival.
-    waiting: VecDeque<u32>,
+    /// In order of arrival, with keys of operations that no longer wait.
+    queue: VecDeque<Key>,
+    /// Operations that wait.
+    waiting: usize,
     /// Operations in flight that count towards the limit.
     flying: usize,
     /// Operations in flight that do not.
@@ -67,7 +69,8 @@ impl<T> Slots<T> {
         Self {
             slots: (0..limit).map(slot).collect(),
             vacant: (0..limit as u32).rev().collect(),
-            waiting: VecDeque::with_capacity(limit),
+            queue: VecDeque::with_capacity(limit),
+            waiting: 0,
             flying: 0,
             unlimited: 0,
             limit,
@@ -80,13 +83,14 @@ impl<T> Slots<T> {
 
     /// Returns the number of operations that wait or are in flight.
     pub(super) fn open(&self) -> usize {
-        self.flying() + self.waiting.len()
+        self.flying() + self.waiting
     }
 
     /// Inserts an operation, which waits to start.
     pub(super) fn insert(&mut self, operation: T, waker: Option<Waker>) -> Key {
         let key = self.place(SlotState::Waiting(operation, waker), true);
-        self.waiting.push_back(key.index);
+        self.queue.push_back(key);
+        self.waiting += 1;
         key
     }
 
@@ -108,16 +112,32 @@ impl<T> Slots<T> {
 
     /// Starts the next waiting operation if the limit permits.
     pub(super) fn start(&mut self) -> Option<Key> {
-        if self.flying >= self.limit {
-            return None;
+        while self.flying < self.limit {
+            let key = self.queue.pop_front()?;
+            let Some(slot) = self.slot(key) else { continue };
+            match std::mem::replace(&mut slot.state, SlotState::Vacant) {
+                SlotState::Waiting(operation, waker) => {
+                    slot.state = SlotState::Flight(operation, waker);
+                    self.flying += 1;
+                    self.waiting -= 1;
+                    return Some(key);
+                }
+                other => slot.state = other,
+            }
         }
-        let index = self.waiting.pop_front()?;
-        let slot = &mut self.slots[index as usize];
-        if let SlotState::Waiting(operation, waker) = std::mem::replace(&mut slot.state, SlotState::Vacant) {
-            slot.state = SlotState::Flight(operation, waker);
-            self.flying += 1;
+        None
+    }
+
+    /// Counts an operation that no longer waits. Its key stays in the queue until most keys there are such keys: then all of them
+    /// are removed, so that a removal takes constant time on average.
+    fn withdrawn(&mut self) {
+        self.waiting -= 1;
+        if self.queue.len() > 2 * self.waiting {
+            let Self { queue, slots, .. } = self;
+            let waits =
+                |slot: &Slot<T>, turn| slot.turn == turn && matches!(slot.state, SlotState::Waiting(..));
+            queue.retain(|key| slots.get(key.index as usize).is_some_and(|slot| waits(slot, key.turn)));
         }
-        Some(Key { index, turn: slot.turn })
     }
 
     pub(super) fn flight(&mut self, key: Key) -> Option<&mut T> {
@@ -198,7 +218,7 @@ impl<T> Slots<T> {
             SlotState::Waiting(operation, waker) => {
                 slot.state = SlotState::Done(operation, result);
                 wakes.extend(waker);
-                self.waiting.retain(|index| *index != key.index);
+                self.withdrawn();
                 true
             }
             other => {
@@ -214,7 +234,7 @@ impl<T> Slots<T> {
         let Some(slot) = self.slot(key) else { return (None, None) };
         match std::mem::replace(&mut slot.state, SlotState::Vacant) {
             SlotState::Waiting(operation, waker) => {
-                self.waiting.retain(|index| *index != key.index);
+                self.withdrawn();
                 self.vacate(key);
                 (waker, Some(operation))
             }
@@ -273,6 +293,28 @@ mod tests {
         slots.complete(a, Ok(1));
         assert_eq!(slots.start(), Some(c));
         assert_eq!(slots.open(), 1);
+    }
+
+    #[test]
+    fn withdrawn_operations_leave_the_queue_and_do_not_start() {
+        let mut slots = Slots::new(1);
+        let first = slots.insert(0, None);
+        slots.start();
+        let keys: Vec<Key> = (1..100).map(|number| slots.insert(number, None)).collect();
+        for (number, key) in (1..100).zip(&keys).filter(|(number, _)| number % 10 > 0) {
+            assert!(number % 2 == 0 || slots.detach(*key).1 == Some(number));
+            assert!(number % 2 == 1 || slots.recall(*key, Ok(0), &mut Vec::new()));
+        }
+        assert_eq!(slots.open(), 10);
+        assert!(slots.queue.len() <= 18, "{}", slots.queue.len());
+        // A vacant slot is used again: the key of its former operation starts nothing.
+        let last = slots.insert(100, None);
+        slots.complete(first, Ok(0));
+        for key in (10..100).step_by(10).map(|number| keys[number - 1]).chain([last]) {
+            assert_eq!(slots.start(), Some(key));
+            slots.complete(key, Ok(0));
+        }
+        assert_eq!((slots.start(), slots.open()), (None, 0));
     }
 
     #[test]

@@ -89,6 +89,37 @@ fn a_transfer_cancelled_before_its_start_never_runs() {
     }
 }
 
+/// Each drop once took time in proportion to the number of waiting operations.
+#[test]
+fn many_waiting_transfers_are_dropped_as_fast_as_they_are_made() {
+    let driver = Driver::new(DriverConfig { backend: Backend::Threads, in_flight: 1, threads: 1 }).unwrap();
+    let (_dir, path) = temporary_file(b"");
+    // Writes that are synced are never made in the first poll.
+    let mut options = OpenOptions::new();
+    let file = options.mode(Mode::OpenOrCreate).write_through(Durability::Data).open(&path).unwrap();
+    let file = AsyncFile::new(file, &driver);
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let mut first = Box::pin(AsyncFile::open_with(&driver, move || {
+        let _ = released.recv();
+        File::open(path)
+    }));
+    assert!(block_on(poll_once(first.as_mut())).is_none());
+    let begun = Instant::now();
+    let mut writes: Vec<_> = (0..100_000).map(|_| file.write_at(vec![0u8], 0)).collect();
+    for write in &mut writes {
+        assert!(block_on(poll_once(write)).is_none());
+    }
+    assert_eq!(driver.load(), (100_000, 1));
+    let (made, begun) = (begun.elapsed(), Instant::now());
+    // The newest first.
+    while writes.pop().is_some() {}
+    let dropped = begun.elapsed();
+    assert!(dropped < made * 4, "made in {made:?}, dropped in {dropped:?}");
+    assert_eq!(driver.load(), (0, 1));
+    release.send(()).unwrap();
+    block_on(first).unwrap();
+}
+
 /// The kernel cancels operations of a thread that ends.
 #[test]
 fn a_read_outlives_the_thread_that_started_it() {
