@@ -11,8 +11,8 @@ use crate::sys::{self, AsHandle, Code, OpenFlags, TransferFlags};
 /// A [`File`] with the [`Driver`] that executes its transfers. A clone is the same open file.
 ///
 /// Transfers are positional and may run concurrently. Pipes and terminals have no offsets, so the offset is ignored. A
-/// transfer of a `Vec` of buffers is one scattered read or gathered write. The cache policy of the file
-/// ([`File::with_cache`]) applies.
+/// transfer of a `Vec` of buffers is a scattered read or a gathered write, of at most 8 segments per call. The cache policy of
+/// the file ([`File::with_cache`]) applies.
 ///
 /// ```
 /// use fullbore_io::asynchronous::{AsyncFile, Driver};

@@ -5,7 +5,7 @@ use std::any::TypeId;
 use std::io;
 use std::mem::{ManuallyDrop, MaybeUninit, align_of, size_of};
 
-use super::owned::Buffer;
+use super::owned::{Buffer, Segment};
 use super::pool::Direction;
 use crate::sys::memory::IoVec;
 
@@ -28,6 +28,8 @@ pub(crate) struct Loan {
     total: usize,
     /// Bytes that the calls so far moved: the first ones. After a read they are initialised.
     moved: usize,
+    /// All segments, if one call cannot take them: finding each of them again could take time in proportion to their number.
+    segments: Vec<Segment>,
     /// The first segments that are moved whole, and their bytes: a search for the rest begins after them.
     passed: (usize, usize),
 }
@@ -64,8 +66,12 @@ impl<B: Buffer> TypeOf<B> {
         let buffer = unsafe { &mut *loan.words.as_mut_ptr().cast::<B>() };
         (loan.count, loan.bytes) = (0, 0);
         let mut skip = loan.moved - loan.passed.1;
-        for index in loan.passed.0..buffer.segments() {
-            let segment = buffer.segment(index);
+        let count = if loan.segments.is_empty() { buffer.segments() } else { loan.segments.len() };
+        for index in loan.passed.0..count {
+            let segment = match loan.segments.get(index) {
+                Some(segment) => *segment,
+                None => buffer.segment(index),
+            };
             let len = segment.bytes(loan.direction);
             if skip >= len {
                 skip -= len;
@@ -89,12 +95,11 @@ impl<B: Buffer> TypeOf<B> {
 
 impl Loan {
     /// Takes `buffer` for a transfer in `direction`.
-    pub(crate) fn new<B: Buffer>(mut buffer: B, direction: Direction) -> Self {
+    pub(crate) fn new<B: Buffer>(buffer: B, direction: Direction) -> Self {
         const {
             assert!(size_of::<B>() <= size_of::<[u64; WORDS]>(), "the buffer type is wider than eight words");
             assert!(align_of::<B>() <= align_of::<u64>(), "the buffer type is aligned to more than a word");
         }
-        let total = (0..buffer.segments()).map(|index| buffer.segment(index).bytes(direction)).sum();
         let empty = IoVec { iov_base: std::ptr::null_mut(), iov_len: 0 };
         let mut words = [MaybeUninit::uninit(); WORDS];
         // SAFETY: size and alignment were checked above, and the words hold no value yet.
@@ -106,11 +111,19 @@ impl Loan {
             pieces: [empty; PIECES],
             count: 0,
             bytes: 0,
-            total,
+            total: 0,
             moved: 0,
+            segments: Vec::new(),
             passed: (0, 0),
         };
         // Pointers are taken after the move: from here on the value moves only as words.
+        // SAFETY: the words hold a `B`, and are borrowed mutably with the loan.
+        let buffer = unsafe { &mut *loan.words.as_mut_ptr().cast::<B>() };
+        let many = buffer.segments() > PIECES;
+        buffer.each_segment(&mut |segment| {
+            loan.total += segment.bytes(direction);
+            loan.segments.extend(many.then_some(segment));
+        });
         loan.select_rest();
         loan
     }
@@ -341,6 +354,24 @@ mod tests {
         let failed = loan.move_by(|_, _| unreachable!("a write"), |_, _| Err(io::ErrorKind::Other.into()));
         assert!(failed.is_err());
         assert_eq!((loan.moved(), loan.into_buffer::<Vec<u8>>(false)), (2, b"bytes".to_vec()));
+    }
+
+    #[test]
+    fn the_segments_of_nested_buffers_are_moved_in_order() {
+        let parts: Vec<Vec<Vec<u8>>> =
+            (0..30u8).map(|outer| vec![vec![outer; 2]; usize::from(outer) % 4]).collect();
+        let want = parts.concat().concat();
+        let mut loan = Loan::new(parts, Direction::Write);
+        let mut written = Vec::new();
+        while !loan.is_whole() {
+            loan.select_rest();
+            let write = |data: &[u8], _: usize| {
+                written.extend_from_slice(data);
+                Ok(data.len())
+            };
+            loan.move_by(|_, _| unreachable!("a write"), write).unwrap();
+        }
+        assert!(written == want);
     }
 
     #[test]

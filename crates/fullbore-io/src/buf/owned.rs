@@ -23,7 +23,8 @@ impl Segment {
 /// Memory that an asynchronous operation takes ownership of and returns.
 ///
 /// A read fills it from the start and then calls [`filled`](Self::filled); a write writes its data. A `Vec` of buffers
-/// is a buffer too: its segments are read and written in one call (scatter/gather).
+/// is a buffer too: its segments are read and written together (scatter/gather), at most 8 segments per call. `read_at` and
+/// `write_at`, which make one call, therefore end after 8 segments; `read_exact_at` and `write_all_at` continue.
 ///
 /// ```
 /// use fullbore_io::buf::Buffer;
@@ -47,6 +48,11 @@ pub unsafe trait Buffer: Send + Sized + 'static {
 
     /// Segment number `index`, from 0.
     fn segment(&mut self, index: usize) -> Segment;
+
+    /// Passes all segments in order to `visit`. A buffer that searches for its segments overrides it to visit each of them once.
+    fn each_segment(&mut self, visit: &mut dyn FnMut(Segment)) {
+        (0..self.segments()).for_each(|index| visit(self.segment(index)));
+    }
 
     /// Records that a read filled the first `count` bytes, counted across all segments.
     ///
@@ -107,10 +113,15 @@ unsafe impl<B: Buffer> Buffer for Vec<B> {
         Segment { start: std::ptr::NonNull::dangling().as_ptr(), len: 0, room: 0 }
     }
 
+    fn each_segment(&mut self, visit: &mut dyn FnMut(Segment)) {
+        self.iter_mut().for_each(|buffer| buffer.each_segment(visit));
+    }
+
     unsafe fn filled(&mut self, count: usize) {
         let mut left = count;
         for buffer in self {
-            let room: usize = (0..buffer.segments()).map(|index| buffer.segment(index).room).sum();
+            let mut room = 0;
+            buffer.each_segment(&mut |segment| room += segment.room);
             let own = left.min(room);
             // SAFETY: the segments are filled in order, so these bytes of this buffer are.
             unsafe { buffer.filled(own) };

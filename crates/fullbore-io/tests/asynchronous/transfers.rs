@@ -185,6 +185,46 @@ fn a_path_is_copied_whole_or_not_at_all() {
     });
 }
 
+/// A search for each segment from the first took seconds.
+#[test]
+fn each_of_many_small_buffers_is_visited_a_few_times() {
+    use std::sync::atomic::AtomicUsize;
+    struct Counted(Vec<u8>, Arc<AtomicUsize>);
+    // SAFETY: as for the vector in it.
+    unsafe impl Buffer for Counted {
+        fn segments(&self) -> usize {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            1
+        }
+        fn segment(&mut self, index: usize) -> Segment {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            self.0.segment(index)
+        }
+        unsafe fn filled(&mut self, count: usize) {
+            // SAFETY: guaranteed by the caller.
+            unsafe { self.0.filled(count) }
+        }
+    }
+    const BUFFERS: usize = 4000;
+    for driver in drivers(4) {
+        let (_dir, path) = temporary_file(b"");
+        let file = AsyncFile::new(File::open_write(&path).unwrap(), &driver);
+        let visits = Arc::new(AtomicUsize::new(0));
+        let want = pattern(BUFFERS * 4);
+        let parts: Vec<_> = want.chunks(4).map(|part| Counted(part.to_vec(), visits.clone())).collect();
+        let (result, mut parts) = block_on(file.write_all_at(parts, 0));
+        assert_eq!(result.unwrap(), BUFFERS * 4);
+        parts.iter_mut().for_each(|part| part.0.fill(0));
+        let (result, parts) = block_on(file.read_exact_at(parts, 0));
+        assert_eq!(result.unwrap(), BUFFERS * 4);
+        assert!(parts.iter().flat_map(|part| &part.0).eq(&want));
+        let visits = visits.load(Ordering::Relaxed);
+        assert!(visits <= BUFFERS * 16, "{:?}: {visits}", driver.backend());
+        let count = block_on(file.write_at(parts, 0)).0.unwrap();
+        assert!(count <= 8 * 4, "{count} bytes: a call takes 8 segments");
+    }
+}
+
 // Directories of Windows have no pipes.
 #[cfg(unix)]
 #[test]
