@@ -26,6 +26,9 @@ const WRITES: usize = 8;
 /// includes the ranges of writes in flight. If one fails, a later write, read, seek, flush or shutdown returns the error, and
 /// the position is after the last byte written before the failure. Therefore **flush before dropping the stream**.
 ///
+/// A read of a regular file reads up to 64 KiB ahead, a read of a pipe, socket or terminal no more than its slice takes. If the
+/// future of a read is dropped, by a timeout for example, the stream keeps the bytes for the next read.
+///
 /// ```
 /// use fullbore_io::asynchronous::{AsyncFile, AsyncStream, Driver};
 /// # let dir = tempfile::tempdir()?;
@@ -172,9 +175,14 @@ impl AsyncStream {
                     return Poll::Ready(Ok(count));
                 }
             }
+            // Of a file without offsets, no other reader could read bytes that were read ahead. A read fills the whole capacity.
+            let most = out.len().clamp(if seekable { ROOM } else { 1 }, MOST);
             let mut buffer = std::mem::take(&mut self.buffer);
             buffer.clear();
-            buffer.reserve_exact(out.len().clamp(ROOM, MOST));
+            if !seekable && buffer.capacity() > most {
+                buffer = Vec::new();
+            }
+            buffer.reserve_exact(most);
             self.taken = 0;
             self.read = Some(self.file.read_at(buffer, self.position));
             ready!(self.poll_read_in_flight(context))?;

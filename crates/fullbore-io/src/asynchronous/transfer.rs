@@ -17,6 +17,9 @@ use crate::sys::{self, AsHandle, Code, FileKind, TransferFlags};
 /// It may be dropped at any time. The system completes the call of a write that has started, but the rest of a write that needs
 /// several calls is not written; a read is cancelled where possible. The buffer and the file are freed when the system has
 /// finished with them.
+///
+/// A dropped read of a pipe, socket or terminal may have taken bytes already, which are lost. For reads with a timeout, use
+/// [`cancel`](Self::cancel) or an `AsyncStream`, which keeps them for its next read.
 #[derive(Debug)]
 #[must_use = "a future does nothing unless it is awaited or polled"]
 pub struct Transfer<B: Buffer> {

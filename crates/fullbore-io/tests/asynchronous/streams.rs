@@ -184,6 +184,29 @@ fn a_stream_over_a_pipe_does_not_seek_and_loses_nothing() {
     }
 }
 
+/// Another reader of the pipe gets the rest. A dropped read leaves its bytes to the next one.
+#[test]
+fn a_stream_reads_no_byte_of_a_pipe_ahead() {
+    for driver in drivers(4) {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let mut other = reader.try_clone().unwrap();
+        let mut stream = stream(File::from_fd(reader.into(), "pipe").unwrap(), &driver);
+        block_on(async {
+            let mut bytes = [0; 100];
+            assert!(poll_once(stream.read(&mut bytes[..5])).await.is_none());
+            std::io::Write::write_all(&mut writer, &pattern(300)).unwrap();
+            std::thread::sleep(Duration::from_millis(50));
+            stream.read_exact(&mut bytes[..100]).await.unwrap();
+            assert_eq!(bytes, pattern(300)[..100]);
+            stream.read_exact(&mut bytes[..10]).await.unwrap();
+            drop(writer);
+            let mut rest = [0; 190];
+            other.read_exact(&mut rest).unwrap();
+            assert_eq!(rest, pattern(300)[110..], "{:?}", driver.backend());
+        });
+    }
+}
+
 /// A write that has begun belongs to the file, even if its stream is dropped.
 #[test]
 fn an_output_is_not_complete_before_the_writes_of_a_dropped_stream() {
