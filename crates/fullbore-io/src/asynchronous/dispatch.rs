@@ -69,14 +69,14 @@ impl Dispatch {
             let gone = core.gone.pop();
             drop(core);
             wakes.into_iter().flatten().for_each(|waker| caught(|| waker.wake()));
-            caught(|| drop(gone));
+            caught(|| gone.map_or((), Operation::abandon));
             core = self.lock();
         }
     }
 
     /// True in a forked child. The threads exist only in the parent, one of them may have held the lock at the fork, and the ring
     /// is shared with the parent.
-    fn is_foreign(&self) -> bool {
+    pub(super) fn is_foreign(&self) -> bool {
         forks() != self.forks
     }
 

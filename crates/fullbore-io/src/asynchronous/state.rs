@@ -32,7 +32,7 @@ pub(super) struct Movement {
     /// True if cancellation was requested, so that `ECANCELED` is the expected result.
     pub(super) cancelled: bool,
     /// The mark of an output, which must not be complete before a write to it.
-    pub(super) _unwritten: Option<Unwritten>,
+    pub(super) unwritten: Option<Unwritten>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +52,15 @@ impl Operation {
     /// the limit.
     pub(super) fn waits_for_others(&self) -> bool {
         matches!(self, Self::Transfer(movement) if movement.offset.is_none())
+    }
+
+    /// Drops an operation of which no future takes the result. An output must not be complete without the bytes of its writes.
+    pub(super) fn abandon(self) {
+        if let Self::Transfer(Movement { owned: Some((_, loan)), unwritten: Some(unwritten), .. }) = &self
+            && !loan.is_whole()
+        {
+            unwritten.lose();
+        }
     }
 }
 

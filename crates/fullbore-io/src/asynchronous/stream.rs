@@ -9,6 +9,8 @@ use std::task::{Context, Poll, Waker, ready};
 use super::file::AsyncFile;
 use super::transfer::Transfer;
 use crate::error::{Error, ErrorKind};
+use crate::file::inner::Unwritten;
+use crate::stream::report_loss;
 
 /// Bytes per read of callers that read fewer: they are copied out of a buffer. Longer reads of cached bytes need no buffer.
 const ROOM: usize = 64 << 10;
@@ -24,7 +26,9 @@ const WRITES: usize = 8;
 ///
 /// A write takes up to 2 MiB and returns once it has started; up to 8 writes, of 2 MiB in all, are in flight. The position
 /// includes the ranges of writes in flight. If one fails, a later write, read, seek, flush or shutdown returns the error, and
-/// the position is after the last byte written before the failure. Therefore **flush before dropping the stream**.
+/// the position is after the last byte written before the failure. Therefore **flush before dropping the stream**:
+/// the writes of a dropped stream continue, but their failure only poisons the file and calls the hook of
+/// [`on_loss`](crate::stream::on_loss), perhaps on a thread of the driver.
 ///
 /// A read of a regular file reads up to 64 KiB ahead, a read of a pipe, socket or terminal no more than its slice takes. If the
 /// future of a read is dropped, by a timeout for example, the stream keeps the bytes for the next read.
@@ -52,7 +56,9 @@ pub struct AsyncStream {
     /// In order of position.
     writes: VecDeque<StartedWrite>,
     /// The first failure of a write, and the position after its bytes.
-    failed: Option<(io::Error, u64)>,
+    failed: Option<(Error, u64)>,
+    /// While there are writes in flight or a failure.
+    unwritten: Option<Unwritten>,
     spare: Vec<Vec<u8>>,
 }
 
@@ -81,6 +87,7 @@ impl AsyncStream {
             read: None,
             writes: VecDeque::new(),
             failed: None,
+            unwritten: None,
             spare: Vec::new(),
         }
     }
@@ -118,13 +125,38 @@ impl AsyncStream {
             ready!(self.poll_first_write(context));
         }
         let failed = self.failed.take();
+        self.unwritten = None;
         if std::mem::take(&mut self.adrift) {
             self.position = self.end();
         } else if let Some((_, position)) = failed {
             // The ranges were reserved; only the bytes before the failure count.
             self.position = position;
         }
-        Poll::Ready(failed.map_or(Ok(()), |(error, _)| Err(error)))
+        Poll::Ready(failed.map_or(Ok(()), |(error, _)| Err(error.into())))
+    }
+
+    /// Moves the writes in flight and the failure to another stream.
+    pub(super) fn take_unflushed(&mut self) -> Option<Self> {
+        if self.writes.is_empty() && self.failed.is_none() || self.file.driver().dispatch().is_foreign() {
+            return None;
+        }
+        let mut rest = Self::new(self.file.clone());
+        rest.position = self.position;
+        rest.writes = std::mem::take(&mut self.writes);
+        (rest.failed, rest.unwritten) = (self.failed.take(), self.unwritten.take());
+        Some(rest)
+    }
+
+    /// Waits for the writes of a stream that was dropped, and reports the first failure.
+    pub(super) fn poll_unflushed(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        while !self.writes.is_empty() {
+            ready!(self.poll_first_write(context));
+        }
+        if let Some((error, position)) = self.failed.take() {
+            report_loss(self.file.file(), self.position.saturating_sub(position) as usize, error);
+        }
+        self.unwritten = None;
+        Poll::Ready(())
     }
 
     /// Waits for the first write in flight and notes its result.
@@ -139,13 +171,16 @@ impl AsyncStream {
         if let Err(error) = result {
             self.fail(error, position);
         }
+        if self.writes.is_empty() && self.failed.is_none() {
+            self.unwritten = None;
+        }
         Poll::Ready(())
     }
 
     /// Notes a failure, unless one at a smaller offset is noted already.
-    fn fail(&mut self, error: crate::Error, position: u64) {
+    fn fail(&mut self, error: Error, position: u64) {
         if self.failed.as_ref().is_none_or(|(_, first)| position < *first) {
-            self.failed = Some((error.into(), position));
+            self.failed = Some((error, position));
         }
     }
 
@@ -233,6 +268,7 @@ impl AsyncStream {
         // Only a call that waits for this write needs to be woken.
         match Pin::new(&mut transfer).poll(&mut unwatched) {
             Poll::Pending => {
+                self.unwritten = self.unwritten.take().or_else(|| self.file.file().mark_unwritten());
                 self.writes.push_back(StartedWrite { transfer, began, len: data.len() });
                 Poll::Ready(Ok(data.len()))
             }

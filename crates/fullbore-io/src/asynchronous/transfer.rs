@@ -16,7 +16,8 @@ use crate::sys::{self, AsHandle, Code, FileKind, TransferFlags};
 ///
 /// It may be dropped at any time. The system completes the call of a write that has started, but the rest of a write that needs
 /// several calls is not written; a read is cancelled where possible. The buffer and the file are freed when the system has
-/// finished with them.
+/// finished with them. An [`Output`](crate::file::Output) with a dropped write that did not write all of its bytes cannot be
+/// committed.
 ///
 /// A dropped read of a pipe, socket or terminal may have taken bytes already, which are lost. For reads with a timeout, use
 /// [`cancel`](Self::cancel) or an `AsyncStream`, which keeps them for its next read.
@@ -265,7 +266,7 @@ impl<B: Buffer> Transfer<B> {
             ticket: None,
             flags: flags.unwrap_or(TransferFlags::empty()),
             cancelled: false,
-            _unwritten: match self.direction {
+            unwritten: match self.direction {
                 Direction::Read => None,
                 Direction::Write => self.file.file().mark_unwritten(),
             },

@@ -279,9 +279,16 @@ impl Health {
         self.state.get().and_then(|state| state.failed.get())
     }
 
-    /// True if streams hold bytes that they have not written.
-    pub(super) fn has_unwritten(&self) -> bool {
-        self.state.get().is_some_and(|state| state.unwritten.load(Ordering::Acquire) > 0)
+    /// The reason why the bytes are not all written, and advice: streams hold bytes, a write is in progress, or one was dropped.
+    pub(super) fn unfinished(&self) -> Option<(&'static str, &'static str)> {
+        let state = self.state.get()?;
+        if state.unwritten.load(Ordering::Acquire) > 0 {
+            let what = "a stream over it holds bytes that are not written, or a write is in progress";
+            return Some((what, "flush or close the stream, or await the write, first"));
+        }
+        let what = "an asynchronous write to it was dropped before all bytes were written";
+        let advice = "await every write, and write the file again";
+        state.incomplete.load(Ordering::Relaxed).then_some((what, advice))
     }
 }
 
@@ -293,6 +300,7 @@ pub(super) struct SyncState {
     reserved: AtomicU64,
     /// Number of streams, or of their writes, whose bytes are not written yet.
     unwritten: AtomicU64,
+    incomplete: AtomicBool,
     dropped_at_close: OnceLock<Option<DroppedAtClose>>,
 }
 
@@ -307,6 +315,13 @@ impl SyncState {
 /// Counts a stream's unwritten bytes in the state of their file until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Unwritten(Arc<SyncState>);
+
+impl Unwritten {
+    /// Records that the bytes will not be written.
+    pub(crate) fn lose(&self) {
+        self.0.incomplete.store(true, Ordering::Relaxed);
+    }
+}
 
 impl Drop for Unwritten {
     fn drop(&mut self) {

@@ -379,15 +379,13 @@ impl Output {
     /// to the given level, then gives it its name.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] if a stream over the file holds bytes that it has not written, and if a system call fails; the
-    /// old file is then unchanged, unless it was overwritten. If only the last step fails, the sync of the directory, the
+    /// [`ErrorKind::Invalid`] if a stream over the file holds bytes that it has not written or an asynchronous write was dropped
+    /// and is not whole, and if a system call fails; the old file is then unchanged, unless it was overwritten. If only the last step fails, the sync of the directory, the
     /// new file has its name but may not survive a power failure.
     pub fn commit(self, durability: Durability) -> Result<CommitReport> {
         let Self { file, state } = self;
-        if file.inner.health.has_unwritten() {
-            let what = "a stream over it holds bytes that are not written, or a write is in progress";
-            return Err(Error::new(ErrorKind::Invalid, "complete", file.path(), what)
-                .advise("flush or close the stream, or await the write, first"));
+        if let Some((what, advice)) = file.inner.health.unfinished() {
+            return Err(Error::new(ErrorKind::Invalid, "complete", file.path(), what).advise(advice));
         }
         file.release_reserved()?;
         publish(&file, state, durability)

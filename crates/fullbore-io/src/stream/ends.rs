@@ -205,7 +205,7 @@ pub fn on_loss(hook: impl Fn(&Error) + Send + Sync + 'static) {
 }
 
 /// Reports `bytes` bytes of `file` that were not written, and poisons the file so that no clone of it continues.
-pub(super) fn report_loss(file: &File, bytes: usize, error: Error) {
+pub(crate) fn report_loss(file: &File, bytes: usize, error: Error) {
     let kind = error.kind();
     let what = format!("{bytes} pending bytes are lost ({error})");
     file.lose(&match error.raw_os_error() {

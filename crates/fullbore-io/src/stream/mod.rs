@@ -9,4 +9,6 @@ mod ends;
 mod file_stream;
 
 pub use ends::on_loss;
+#[cfg(any(feature = "tokio", feature = "futures", test))]
+pub(crate) use ends::report_loss;
 pub use file_stream::FileStream;

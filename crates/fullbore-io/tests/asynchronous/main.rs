@@ -2,6 +2,7 @@
 
 mod adaptors;
 mod faults;
+mod losses;
 mod opens;
 mod ownership;
 mod pipes;
