@@ -20,6 +20,8 @@ const MAGIC: &[u8; 16] = b"fullbore copy 2\n";
 /// The identity of a source: seven numbers.
 const SOURCE: usize = 7 * 8;
 const NAME: usize = 255;
+/// Follows the target's name in that of a part; 16 random hexadecimal digits follow.
+const ENDING: &str = ".fullbore-part-";
 /// Magic, source, the part's device and inode, length of its name, its name, hash of all before.
 const HEADER: usize = 16 + SOURCE + 2 * 8 + 1 + NAME + 32;
 /// Offset, length, the stripe's hash, the start of the record's own hash.
@@ -126,7 +128,7 @@ impl Journal {
             return Err(failed(Code::NOT_FOUND.into()));
         };
         let source = source_of(source);
-        let found = read_header(&note)?;
+        let found = read_header(&note, target)?;
         let adopted = match &found {
             Some(header) => adopt(&fd, header).map_err(|error| failed(error.into()))?,
             None => None,
@@ -135,7 +137,7 @@ impl Journal {
             (Some(part), Some(header)) => (part, header.part, header.source == source),
             _ => {
                 // It is named before it is created, so the next run recognises every file created.
-                let name = name_of(target, &format!(".fullbore-part-{}", random()));
+                let name = name_of(target, &format!("{ENDING}{}", random()));
                 note.write(&Header { source, part: name.clone(), identity: (0, 0) }.bytes())?;
                 (create(&fd, &name).map_err(|error| failed(error.into()))?, name, false)
             }
@@ -173,7 +175,7 @@ impl Journal {
     /// journal, and one killed before that, while the source was another, left both.
     pub(super) fn discard(directory: &HeldDir, target: &OsStr) {
         if let Ok(Some(note)) = Note::open(directory, target, false)
-            && let Ok(Some(header)) = read_header(&note)
+            && let Ok(Some(header)) = read_header(&note, target)
             && let Ok(fd) = directory.fd()
             && let Ok(part) = adopt(&fd, &header)
         {
@@ -207,9 +209,18 @@ impl Journal {
     }
 }
 
-fn read_header(note: &Note) -> Result<Option<Header>> {
+/// The header of a journal of `target`; `None` if it is damaged, or names another file than a part of this target.
+fn read_header(note: &Note, target: &OsStr) -> Result<Option<Header>> {
     let mut bytes = vec![0; HEADER];
-    Ok((note.read(&mut bytes, 0)? == HEADER).then(|| Header::parse(&bytes)).flatten())
+    let header = (note.read(&mut bytes, 0)? == HEADER).then(|| Header::parse(&bytes)).flatten();
+    Ok(header.filter(|header| is_part(&header.part, target)))
+}
+
+/// True for the names of parts of `target`.
+fn is_part(name: &OsStr, target: &OsStr) -> bool {
+    let digits = name.as_bytes().strip_prefix(name_of(target, ENDING).as_bytes());
+    let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    digits.is_some_and(|digits| digits.len() == 16 && digits.iter().all(is_digit))
 }
 
 /// Opens the part that a journal names, if it is the file that this user created and no other user could open since.
@@ -305,6 +316,48 @@ mod tests {
         Journal::discard(&fixture.held, OsStr::new("target"));
         assert!(!fixture.journal().exists() && !fixture.room.path().join(&again).exists());
         assert!(fixture.room.path().join("target").exists());
+    }
+
+    /// A journal that was planted names a private file of the user: it is not overwritten, published or removed.
+    #[test]
+    fn a_journal_that_names_another_file_is_not_followed() {
+        let victim = |path: &std::path::Path| {
+            use std::os::unix::fs::PermissionsExt;
+            std::fs::write(path, "private").unwrap();
+            std::fs::set_permissions(path, PermissionsExt::from_mode(0o600)).unwrap();
+            sys::stat(path).unwrap()
+        };
+        let elsewhere = tempfile::tempdir().unwrap();
+        let fixture = Fixture::new();
+        let room = fixture.room.path();
+        let above = format!("../{}/secret", elsewhere.path().file_name().unwrap().to_str().unwrap());
+        let absolute = elsewhere.path().join("secret");
+        let other = ".other.fullbore-part-0123456789abcdef";
+        for (named, path) in [
+            (OsStr::new("secret"), room.join("secret")),
+            (absolute.as_os_str(), absolute.clone()),
+            (OsStr::new(&above), absolute.clone()),
+            (OsStr::new(other), room.join(other)),
+            (
+                OsStr::new(".target.fullbore-part-0123456789abcdeg"),
+                room.join(".target.fullbore-part-0123456789abcdeg"),
+            ),
+        ] {
+            let plant = || {
+                let identity = victim(&path).identity();
+                let source = source_of(&sys::stat(room.join("source")).unwrap());
+                let note = Note::open(&fixture.held, OsStr::new("target"), true).unwrap().unwrap();
+                note.write(&Header { source, part: named.to_owned(), identity }.bytes()).unwrap();
+            };
+            plant();
+            let (_, (_, part)) = fixture.open().unwrap();
+            assert_ne!(part, named);
+            assert!(is_part(&part, OsStr::new("target")), "{part:?}");
+            assert_eq!(std::fs::read(&path).unwrap(), b"private", "{named:?}");
+            plant();
+            Journal::discard(&fixture.held, OsStr::new("target"));
+            assert_eq!(std::fs::read(&path).unwrap(), b"private", "{named:?}");
+        }
     }
 
     #[test]
