@@ -132,3 +132,100 @@ fn prompt_is_on_standard_error() {
         assert_eq!(dir.read("b"), wanted.as_bytes(), "{answer:?}");
     }
 }
+
+/// Gives a file or directory the modification time of another.
+fn same_time(path: &Path, source: &Path) {
+    let time = fs::metadata(source).unwrap().modified().unwrap();
+    let file = File::options().read(true).write(path.is_file()).open(path).unwrap();
+    file.set_times(fs::FileTimes::new().set_modified(time)).unwrap();
+}
+
+/// A target with the length and the time of its source may have lost its bytes.
+#[test]
+fn damaged_targets_are_copied_again() {
+    let dir = TestDir::new();
+    let target = dir.at("target");
+    let lost = |len: usize| {
+        File::create(&target).unwrap().set_len(len as u64).unwrap();
+        same_time(&target, &dir.at("source"));
+    };
+    let again = |options: &str| {
+        run(&mut dir.command(&format!("copy --resume --reflink=never source target --json {options}")))
+            .succeeds()
+    };
+    for len in [100_000, (12 << 20) + 4567] {
+        let data = bytes(len, 7);
+        let source = dir.file("source", &data);
+        again("");
+        assert_eq!(again("").json()["copy"]["skipped"], 1);
+        let json = again("--verify").json();
+        assert_eq!((&json["copy"]["skipped"], &json["copy"]["verified"]), (&json!(1), &json!(len)));
+        for at in [0, len as u64 - 7] {
+            write_at(&target, b"damage", at);
+            same_time(&target, &source);
+            again("--verify");
+            assert!(dir.read("target") == data, "{len} {at}");
+        }
+        lost(len);
+        if File::open(&target).unwrap().metadata().is_ok_and(|found| is_sparse(&found)) {
+            again("");
+            assert!(dir.read("target") == data, "{len}");
+            // Zeros may be a hole.
+            dir.file("source", vec![0; len]);
+            lost(len);
+            assert_eq!(again("").json()["copy"]["skipped"], 1);
+        } else {
+            println!("skipped: this file system has no holes");
+        }
+        fs::remove_file(&target).unwrap();
+    }
+}
+
+#[cfg(unix)]
+fn is_sparse(found: &fs::Metadata) -> bool {
+    found.blocks() * 512 < found.len()
+}
+
+#[cfg(windows)]
+fn is_sparse(_: &fs::Metadata) -> bool {
+    false
+}
+
+// Lengths of directories.
+#[cfg(unix)]
+#[test]
+fn a_directory_is_not_the_copy_of_a_file() {
+    let dir = TestDir::new();
+    dir.directories(["target"]);
+    let source = dir.file("source", bytes(fs::metadata(dir.at("target")).unwrap().len() as usize, 1));
+    same_time(&dir.at("target"), &source);
+    dir.run("copy --resume -T source target").fails(1, &["directory"]);
+}
+
+/// The bytes are on the device before the target has its name, and a skipped target is synced on request.
+// strace is for Linux.
+#[cfg(unix)]
+#[test]
+fn targets_are_synced() {
+    let dir = TestDir::new();
+    dir.directories(["src/in", "dst"]);
+    dir.file("src/in/small", "bytes");
+    dir.file("src/in/medium", bytes(400_000, 1));
+    dir.file("src/in/large", bytes(6 << 20, 2));
+    let calls = |options: &str| {
+        let log = dir.at("log");
+        let trace = ["-e", "trace=fsync,fdatasync,linkat,rename,renameat,renameat2"];
+        let copy = dir.command(&format!("copy -r --resume --reflink=never --workers 1 src dst {options}"));
+        run(&mut traced(&trace, &log, &copy)?).succeeds();
+        let text = fs::read_to_string(log).unwrap();
+        let calls = text.lines().map(|line| line.split_once(' ').unwrap().1.trim().to_owned());
+        // Without the trial of a call, and calls that strace does not know.
+        Some(calls.filter(|call| call.ends_with(" = 0") && !call.starts_with("syscall")).collect::<Vec<_>>())
+    };
+    let Some(first) = calls("") else { return };
+    let synced: Vec<_> = first.iter().map(|call| call.starts_with("fdatasync")).collect();
+    assert_eq!(synced, [true, false].repeat(3), "{first:?}");
+    assert!(calls("").unwrap().is_empty());
+    let again = calls("--sync data").unwrap();
+    assert!(again.len() == 3 && again.iter().all(|call| call.starts_with("fdatasync")), "{again:?}");
+}

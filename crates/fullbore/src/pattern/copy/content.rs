@@ -85,9 +85,10 @@ impl Content<'_> {
             }
         };
         input.check_unchanged(&before)?;
-        if journal.is_some() {
-            // If this run is killed, the next can resume only while the part is private.
-            output.file().sync(self.settings.durability)?;
+        if self.options.resume && output.file().kind() == FileKind::Regular {
+            // The next run skips a target with this length and time. If this run is killed, the next can resume only while the
+            // part is private.
+            output.file().sync(self.settings.resumable())?;
         }
         if made.is_some() {
             output.fit_len(len)?;

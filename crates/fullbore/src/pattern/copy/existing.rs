@@ -77,7 +77,7 @@ impl TreeCopy<'_> {
         }
         let nothing_to_do = self.collides(entry, &stat, &there)?;
         let (new, old) = ((stat.mtime, stat.mtime_nsec), (there.mtime, there.mtime_nsec));
-        let whole = options.resume && new == old && stat.size == there.size;
+        let whole = self.is_whole(worker, entry, &stat, &there)?;
         if whole && stat.size >= STRIPE {
             Journal::discard(&entry.directory.target, path(entry.target).as_os_str());
         }

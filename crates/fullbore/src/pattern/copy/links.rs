@@ -58,7 +58,7 @@ impl TreeCopy<'_> {
     }
 
     /// Syncs the directory of a name that was just created, if names are to be on the device too.
-    fn sync_name(&self, entry: &Entry<'_>) -> Result<()> {
+    pub(super) fn sync_name(&self, entry: &Entry<'_>) -> Result<()> {
         if self.settings.durability != Durability::Full || entry.directory.fresh {
             return Ok(());
         }

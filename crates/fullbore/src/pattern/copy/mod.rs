@@ -2,7 +2,7 @@
 //!
 //! `content` moves the bytes of one file (shared blocks, holes, parallel blocks); `hashed` verifies and resumes, with
 //! `journal`. `tree` walks trees, with `regular`, `links` and `directories` for the entries and `existing` for existing
-//! targets, over `tree_copy` and `directory`.
+//! targets (`whole`: those to skip), over `tree_copy` and `directory`.
 
 mod attributes;
 mod content;
@@ -18,6 +18,7 @@ mod options;
 mod regular;
 mod tree;
 mod tree_copy;
+mod whole;
 
 pub use content::copy_file;
 pub use existing::backup_name;

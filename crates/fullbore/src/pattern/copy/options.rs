@@ -230,6 +230,14 @@ pub(crate) struct CopySettings<'a> {
 }
 
 impl CopySettings<'_> {
+    /// The durability of the bytes of a copy that is resumed by its length and time.
+    pub(super) fn resumable(&self) -> Durability {
+        match self.durability {
+            Durability::None => Durability::Data,
+            durability => durability,
+        }
+    }
+
     /// True if nothing but the bytes of a small file must be handled.
     pub(super) fn plain(&self, options: &CopyOptions) -> bool {
         self.simple(options) && options.sparse == Sparse::Auto && !options.follow_dangling_links

@@ -219,9 +219,11 @@ impl TreeCopy<'_> {
         Ok(Some(stats))
     }
 
-    /// Syncs a file of a new directory, on systems without a call that syncs the whole directory when it gets its name.
+    /// Syncs a file that a later run may skip, or one of a new directory on systems without a call that syncs the whole
+    /// directory when it gets its name.
     fn sync_alone(&self, file: &Handle) -> sys::Result<()> {
         match self.settings.durability {
+            Durability::None if self.options.resume => sys::sync_data(file),
             Durability::None => Ok(()),
             _ if syncs_whole(file) => Ok(()),
             Durability::Data => sys::sync_data(file),
