@@ -294,3 +294,23 @@ fn resume_checks_source_and_written_data() {
         fs::remove_file(&target).unwrap();
     }
 }
+
+/// Bytes of the part where the source has a hole.
+#[test]
+fn holes_of_the_source_are_cleared() {
+    let dir = TestDir::new();
+    let mut data = bytes(LENGTH, 8);
+    data[16 << 20..32 << 20].fill(0);
+    let source = File::create(dir.at("source")).unwrap();
+    source.set_len(LENGTH as u64).unwrap();
+    write_at(&dir.at("source"), &data[..16 << 20], 0);
+    write_at(&dir.at("source"), &data[32 << 20..], 32 << 20);
+    let target = dir.at("target");
+    for options in ["", "--verify"] {
+        kill_in_the_middle(|| resume(&dir, "source target"), &target);
+        write_at(&part(dir.path()).unwrap(), b"damage", 20 << 20);
+        run(&mut resume(&dir, &format!("source target {options}"))).succeeds();
+        assert!(dir.read("target") == data, "{options:?}");
+        fs::remove_file(&target).unwrap();
+    }
+}

@@ -20,7 +20,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::journal::{Hash, Journal, STRIPE};
 use super::options::CopyStats;
-use crate::pattern::holes::StripeQueue;
+use crate::pattern::holes::{Holes, StripeQueue};
 use crate::pattern::progress::Progress;
 use crate::pattern::threads::{FirstError, Started, on_threads};
 use fullbore_io::buf::{ALIGNMENT, Buf, Pool};
@@ -54,6 +54,7 @@ impl Hashed<'_> {
         let done = Mutex::default();
         let stripes = Mutex::new(StripeQueue::of_data(self.input, self.len, STRIPE, self.sparse));
         let copied: Mutex<Vec<Stripe>> = Mutex::default();
+        let holes: Mutex<Vec<Range<u64>>> = Mutex::default();
         let past_cache = match self.verify.then(|| self.output.with_cache(CachePolicy::Direct)) {
             Some((file, Support::Native)) => Some(file),
             _ => None,
@@ -66,7 +67,12 @@ impl Hashed<'_> {
         self.on_threads(1, &|goes_on, buffers| {
             let [buf] = buffers else { return Ok(()) };
             while goes_on() {
-                let next = stripes.lock().next_stripe(|_| ());
+                let mut passed = Vec::new();
+                let next = stripes.lock().next_stripe(|hole| passed.push(hole));
+                for hole in &passed {
+                    self.clear(hole, buf)?;
+                }
+                holes.lock().append(&mut passed);
                 let Some(range) = next else { break };
                 self.stripe((&input, &output), &range, buf, &done)?;
                 if self.verify {
@@ -90,10 +96,44 @@ impl Hashed<'_> {
                     self.output.clone()
                 }
             };
-            let copied = copied.into_inner();
+            let mut copied = copied.into_inner();
+            for hole in holes.into_inner() {
+                copied.append(&mut self.data_in(&hole));
+            }
             self.compare(&input, &device, copied, &done)?;
         }
         Ok(done.into_inner())
+    }
+
+    /// Makes the part of an earlier run read as zeros in a hole of the source. Another part has a hole there.
+    fn clear(&self, hole: &Range<u64>, buf: &mut Buf) -> Result<()> {
+        if self.journal.is_none_or(Journal::fresh) {
+            return Ok(());
+        }
+        match self.output.punch_hole(hole.clone()) {
+            Err(error) if error.kind() == ErrorKind::Unsupported => {}
+            punched => return punched,
+        }
+        let mut at = hole.start;
+        while at < hole.end {
+            buf.place(at, (hole.end - at).min(STRIPE) as usize);
+            buf.data_mut().fill(0);
+            self.output.write_all_at(buf.data(), at)?;
+            at += buf.data().len() as u64;
+        }
+        Ok(())
+    }
+
+    /// The data of the output in a hole of the source: stripes of zeros.
+    fn data_in(&self, hole: &Range<u64>) -> Vec<Stripe> {
+        let (base, len) = (hole.start, hole.end - hole.start);
+        let mut data = StripeQueue::new(len, STRIPE, vec![Holes::of(self.output, base, len, true)]);
+        std::iter::from_fn(|| data.next_stripe(|_| ()))
+            .map(|range| {
+                let zeros = xxh3_128(&vec![0; (range.end - range.start) as usize]);
+                (base + range.start..base + range.end, zeros)
+            })
+            .collect()
     }
 
     /// Compares the device's content with a second read of the source. The first read is complete.
@@ -233,6 +273,21 @@ mod tests {
     use super::*;
     use fullbore_io::fault::{Fault, Plan};
 
+    fn hashed<'a>(input: &'a File, output: &'a File, len: u64, progress: &'a Progress) -> Hashed<'a> {
+        Hashed {
+            input,
+            output,
+            len,
+            sparse: false,
+            verify: true,
+            journal: None,
+            read_cache: CachePolicy::Keep,
+            write_cache: CachePolicy::Keep,
+            workers: 1,
+            progress,
+        }
+    }
+
     /// Verifies a copy whose device flips a bit at each of `rotten`.
     fn copied(rotten: &[u64], workers: usize) -> (Result<CopyStats>, bool) {
         let directory = tempfile::tempdir().unwrap();
@@ -244,18 +299,7 @@ mod tests {
         let len = bytes.len() as u64;
         output.set_len(len).unwrap();
         let progress = Progress::default();
-        let copy = Hashed {
-            input: &input,
-            output: &output,
-            len,
-            sparse: false,
-            verify: true,
-            journal: None,
-            read_cache: CachePolicy::Keep,
-            write_cache: CachePolicy::Keep,
-            workers,
-            progress: &progress,
-        };
+        let copy = Hashed { workers, ..hashed(&input, &output, len, &progress) };
         let result = copy.run();
         assert_eq!(plan.counts().rotted > 0, !rotten.is_empty(), "the fault did not occur");
         (result, std::fs::read(&to).unwrap() == bytes)
@@ -281,5 +325,26 @@ mod tests {
                 assert!(error.to_string().contains(&text), "{error}");
             }
         }
+    }
+
+    #[test]
+    fn bytes_in_holes_of_the_source_are_found() {
+        let directory = tempfile::tempdir_in(fullbore_testkit::ground::build_directory()).unwrap();
+        let [input, output] = ["from", "to"].map(|name| {
+            let file = File::create_new(directory.path().join(name)).unwrap();
+            file.set_len(3 * STRIPE).unwrap();
+            file.write_all_at(&[7; 9], 0).unwrap();
+            file
+        });
+        if input.seek_data(STRIPE).unwrap().is_some() {
+            println!("skipped: this file system has no holes");
+            return;
+        }
+        let progress = Progress::default();
+        let run = || Hashed { sparse: true, ..hashed(&input, &output, 3 * STRIPE, &progress) }.run();
+        assert!(run().unwrap().verified < STRIPE);
+        output.write_all_at(b"damage", 2 * STRIPE + 9).unwrap();
+        let error = run().unwrap_err().to_string();
+        assert!(error.contains(&format!("verify at offset {}", 2 * STRIPE)), "{error}");
     }
 }
