@@ -314,3 +314,53 @@ fn holes_of_the_source_are_cleared() {
         fs::remove_file(&target).unwrap();
     }
 }
+
+/// An entry of any kind that takes the place of an interrupted copy.
+// Links.
+#[cfg(unix)]
+#[test]
+fn complete_targets_leave_no_journal_and_no_part() {
+    let dir = TestDir::new();
+    let data = bytes(LENGTH, 9);
+    dir.file("source", &data);
+    kill_in_the_middle(|| resume(&dir, "source target"), &dir.at("target"));
+    let part = part(dir.path()).unwrap();
+    let name = part.file_name().unwrap().to_str().unwrap();
+    let (kept, written) = (fs::read(journal(&dir.at("target"))).unwrap(), fs::read(&part).unwrap());
+    dir.directories(["src"]);
+    dir.files(["src/a", "src/target"], "short");
+    symlink("a", dir.at("src/link")).unwrap();
+    fs::hard_link(dir.at("src/a"), dir.at("src/hard")).unwrap();
+    for (from, words) in [
+        ("hard", "-v --preserve=links src/a src/hard"),
+        ("target", "-r src/target"),
+        ("target", "-rT src"),
+        ("link", "-r src/link"),
+        ("link", "-s ../src/link"),
+    ] {
+        for damage in [false, true] {
+            let into = dir.at("into");
+            fs::create_dir(&into).unwrap();
+            let name = name.replace("target", from);
+            let mut journal = kept.clone();
+            journal[70] ^= u8::from(damage);
+            for (name, content) in [(&name, &written), (&format!(".{from}.fullbore-journal"), &journal)] {
+                fs::write(into.join(name), content).unwrap();
+                fs::set_permissions(into.join(name), fs::Permissions::from_mode(0o600)).unwrap();
+            }
+            fs::write(into.join(".target.fullbore-part-another"), "").unwrap();
+            let words = words.replace("-s ../src/link", &format!("-s {}", dir.at("src/link").display()));
+            run(&mut dir.command(&format!("copy --resume {words} into"))).succeeds();
+            let left = left(&into);
+            assert_eq!(left, [into.join(".target.fullbore-part-another")], "{words} {damage}");
+            fs::remove_dir_all(into).unwrap();
+        }
+    }
+    // A damaged journal of a copy that is begun again.
+    write_at(&journal(&dir.at("target")), &[!kept[70]], 70);
+    run(&mut resume(&dir, "source target")).succeeds();
+    assert_eq!(
+        (dir.names(), dir.read("target") == data),
+        (vec!["source".into(), "src".into(), "target".into()], true)
+    );
+}

@@ -7,9 +7,8 @@ use fullbore_io::error::{Error, Result};
 use fullbore_io::file::{BackupName, HeldDir, PendingBackup, Temporary};
 use fullbore_io::sys::{self, AtFlags, Code, FileKind, Handle, OpenFlags, OsStrExt, OsStringExt, Status};
 
-use super::directory::{Entry, path};
+use super::directory::Entry;
 use super::failure::{Copied, CopyError};
-use super::journal::{Journal, STRIPE};
 use super::options::{Backup, BackupControl, CopyEvent, CopyKind, Existing, Overwrite};
 use super::tree_copy::{TargetState, TreeCopy, Worker};
 
@@ -78,9 +77,6 @@ impl TreeCopy<'_> {
         let nothing_to_do = self.collides(entry, &stat, &there)?;
         let (new, old) = ((stat.mtime, stat.mtime_nsec), (there.mtime, there.mtime_nsec));
         let whole = self.is_whole(worker, entry, &stat, &there)?;
-        if whole && stat.size >= STRIPE {
-            Journal::discard(&entry.directory.target, path(entry.target).as_os_str());
-        }
         if whole || options.existing == Existing::Update && new <= old {
             // Other names of the source may follow, and become names of this target.
             if self.has_names(entry, &stat) {

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 
-use super::note::{Note, create, name_of, open_private, random};
+use super::note::{Note, create, name_of, open_private, random, remove_own};
 use fullbore_io::error::{Error, Result};
 use fullbore_io::file::HeldDir;
 use fullbore_io::lock::Mutex;
@@ -129,6 +129,9 @@ impl Journal {
         };
         let source = source_of(source);
         let found = read_header(&note, target)?;
+        if found.is_none() && !note.made {
+            remove_parts(&fd, target);
+        }
         let adopted = match &found {
             Some(header) => adopt(&fd, header).map_err(|error| failed(error.into()))?,
             None => None,
@@ -171,17 +174,17 @@ impl Journal {
         Ok(())
     }
 
-    /// Removes the journal of a complete target, and the part that it names: a run killed after naming the target left the
-    /// journal, and one killed before that, while the source was another, left both.
+    /// Removes the journal of a complete target, and its part: a run killed after naming the target left the journal, and
+    /// one killed before that, while the source was another, left both. If the journal is damaged, all parts are removed.
     pub(super) fn discard(directory: &HeldDir, target: &OsStr) {
         if let Ok(Some(note)) = Note::open(directory, target, false)
-            && let Ok(Some(header)) = read_header(&note, target)
+            && let Ok(header) = read_header(&note, target)
             && let Ok(fd) = directory.fd()
-            && let Ok(part) = adopt(&fd, &header)
         {
             // They are of no further use; failure to remove them is harmless.
-            if part.is_some() {
-                let _ = sys::remove(&fd, &header.part, AtFlags::empty());
+            match header {
+                Some(header) => drop(remove_own(&fd, &header.part)),
+                None => remove_parts(&fd, target),
             }
             let _ = note.remove();
         }
@@ -221,6 +224,17 @@ fn is_part(name: &OsStr, target: &OsStr) -> bool {
     let digits = name.as_bytes().strip_prefix(name_of(target, ENDING).as_bytes());
     let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     digits.is_some_and(|digits| digits.len() == 16 && digits.iter().all(is_digit))
+}
+
+/// Removes the parts of `target`, which is locked by its note.
+fn remove_parts(directory: &Handle, target: &OsStr) {
+    let listed = sys::Directory::read_from(directory).into_iter().flatten().flatten();
+    for entry in listed {
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        if is_part(name, target) {
+            let _ = remove_own(directory, name);
+        }
+    }
 }
 
 /// Opens the part that a journal names, if it is the file that this user created and no other user could open since.

@@ -28,6 +28,8 @@ const FLAGS: OpenFlags =
 /// An open note, locked against other runs. It outlives the process, for the next run.
 pub(super) struct Note {
     pub(super) file: File,
+    /// True if this run created it.
+    pub(super) made: bool,
     directory: HeldDir,
     name: OsString,
 }
@@ -45,7 +47,8 @@ impl Note {
                 Err(Code::NOT_FOUND) => (None, name.clone()),
                 Err(error) => return Err(failed(error)),
             };
-            let made = match found {
+            let made = found.is_none();
+            let note = match found {
                 Some(own) => own,
                 None if !make => return Ok(None),
                 None => match create(&fd, &at) {
@@ -53,13 +56,13 @@ impl Note {
                     made => made.map_err(failed)?,
                 },
             };
-            lock(&made, directory, &at)?;
+            lock(&note, directory, &at)?;
             // Another run may have ended and removed it before the lock was acquired.
             let same = sys::stat_at(&fd, &at, AtFlags::NOFOLLOW)
-                .is_ok_and(|there| sys::status(&made).is_ok_and(|stat| there.identity() == stat.identity()));
+                .is_ok_and(|there| sys::status(&note).is_ok_and(|stat| there.identity() == stat.identity()));
             if same {
-                let file = File::from_fd(made, directory.path().join(&at))?;
-                return Ok(Some(Self { file, directory: directory.clone(), name: at }));
+                let file = File::from_fd(note, directory.path().join(&at))?;
+                return Ok(Some(Self { file, made, directory: directory.clone(), name: at }));
             }
         }
         Err(failed(Code::EXISTS))
@@ -127,6 +130,16 @@ pub(super) fn open_private(directory: &Handle, name: &OsStr) -> sys::Result<Opti
 pub(super) fn create(directory: &Handle, name: &OsStr) -> sys::Result<Handle> {
     let flags = FLAGS | OpenFlags::CREATE | OpenFlags::EXCLUSIVE;
     sys::open_at(directory, name, flags, 0o600)
+}
+
+/// Removes a regular file of this user that is of no further use; leaves other files alone.
+pub(super) fn remove_own(directory: &Handle, name: &OsStr) -> sys::Result<()> {
+    let there = sys::stat_at(directory, name, AtFlags::NOFOLLOW)?;
+    let own = there.uid == sys::effective_user() || private(directory, &there);
+    if there.kind() == FileKind::Regular && own {
+        sys::remove(directory, name, AtFlags::empty())?;
+    }
+    Ok(())
 }
 
 /// True for a regular file with one link that only this user can have created and can open.

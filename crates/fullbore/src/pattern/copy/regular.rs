@@ -313,8 +313,7 @@ impl TreeCopy<'_> {
             }
             other => other?,
         };
-        let journaled = journal.is_some();
-        let stats = Content {
+        Content {
             input: &input,
             options,
             settings: self.settings,
@@ -322,11 +321,6 @@ impl TreeCopy<'_> {
             report: self.report,
             turn: &self.turn,
         }
-        .copy(stat, output, journal)?;
-        if options.resume && stored && !journaled {
-            // A run that was stopped while the source was longer may have left them.
-            Journal::discard(held, name);
-        }
-        Ok(stats)
+        .copy(stat, output, journal)
     }
 }

@@ -13,8 +13,9 @@ use fullbore_io::file::{HeldDir, is_cleaning_up, names_directory, open_regular, 
 use fullbore_io::probe::processors;
 use fullbore_io::sys::{self, AtFlags, Code, FileKind, Handle, OpenFlags, Status};
 
-use super::directory::{Directory, Entry, c_name, split};
+use super::directory::{Directory, Entry, c_name, path, split};
 use super::failure::{Copied, CopyError};
+use super::journal::Journal;
 use super::note::BegunDirectory;
 use super::options::{CopyEvent, CopyKind, CopyOptions, CopySettings, CopyStats, Follow};
 use super::tree_copy::{CopyTask, Queue, TreeCopy, Worker};
@@ -258,7 +259,7 @@ impl TreeCopy<'_> {
             // The path of a handle of a link itself leads to the link, as that of a closed standard stream.
             return Err(Error::io("stat", entry.source_path(), Code::LINK_LOOP.into()).into());
         }
-        match (kind, self.options.kind) {
+        let done = match (kind, self.options.kind) {
             (FileKind::Directory, _) if !self.options.recursive => {
                 Err(CopyError::DirectoryOmitted { source: entry.source_path() })
             }
@@ -270,7 +271,12 @@ impl TreeCopy<'_> {
             (_, _) if self.options.recursive && !self.options.special_contents => self.special(worker, entry),
             // The content of a pipe or device is copied.
             _ => self.regular(worker, entry, kind),
+        };
+        if self.options.resume && kind != FileKind::Directory && done.is_ok() {
+            // Whatever the entry is now, an earlier run may have left them.
+            Journal::discard(&entry.directory.target, path(entry.target).as_os_str());
         }
+        done
     }
 
     pub(super) fn scan(&self, worker: &mut Worker, directory: &Arc<Directory>, mut names: sys::Directory) {
