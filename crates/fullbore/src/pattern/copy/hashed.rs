@@ -156,6 +156,10 @@ impl Hashed<'_> {
 
     /// The error for a stripe that differs from its source: a changed source, or a faulty device.
     fn differs(&self, range: &Range<u64>, source_changed: bool) -> Error {
+        // The journal lists the bytes that were found to be wrong: a later run would fail at them again.
+        if let Some(journal) = self.journal {
+            journal.abandon();
+        }
         if source_changed {
             return Error::changed(self.input.path(), "modified while being read").at(range.start);
         }
@@ -270,8 +274,12 @@ fn hash(file: &File, range: &Range<u64>, buf: &mut Buf) -> Result<Option<Hash>> 
 
 #[cfg(all(test, feature = "fault"))]
 mod tests {
+    use std::ffi::OsStr;
+
     use super::*;
     use fullbore_io::fault::{Fault, Plan};
+    use fullbore_io::file::HeldDir;
+    use fullbore_io::sys;
 
     fn hashed<'a>(input: &'a File, output: &'a File, len: u64, progress: &'a Progress) -> Hashed<'a> {
         Hashed {
@@ -325,6 +333,32 @@ mod tests {
                 assert!(error.to_string().contains(&text), "{error}");
             }
         }
+    }
+
+    /// A copy of a journal's part, whose device flips a bit.
+    #[test]
+    fn a_difference_removes_journal_and_part() {
+        let directory = tempfile::tempdir().unwrap();
+        let from = directory.path().join("from");
+        std::fs::write(&from, vec![7; 3 * STRIPE as usize]).unwrap();
+        let input = File::open(&from).unwrap();
+        let held = HeldDir::open(directory.path()).unwrap();
+        let copy = |plan: &Plan| {
+            let (journal, (part, name)) =
+                Journal::open(&held, OsStr::new("to"), &sys::stat(&from).unwrap()).unwrap();
+            let output = File::from_fd(part, directory.path().join(name)).unwrap().with_faults(plan);
+            let fresh = journal.fresh();
+            output.set_len(3 * STRIPE).unwrap();
+            let progress = Progress::default();
+            let copy = Hashed { journal: Some(&journal), ..hashed(&input, &output, 3 * STRIPE, &progress) };
+            (fresh, copy.run())
+        };
+        let names = || std::fs::read_dir(directory.path()).unwrap().count();
+        let (_, failed) = copy(&Plan::new(1).with(Fault::BitRot { offset: STRIPE + 5 }));
+        assert_eq!(failed.unwrap_err().kind(), ErrorKind::Io);
+        assert_eq!(names(), 1, "the copy is discarded");
+        let (fresh, done) = copy(&Plan::new(1));
+        assert_eq!((fresh, done.unwrap().verified, names()), (true, 3 * STRIPE, 3));
     }
 
     #[test]

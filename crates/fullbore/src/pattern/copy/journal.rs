@@ -34,6 +34,7 @@ pub(super) type Hash = [u8; 32];
 /// An open journal. It outlives the process, for the next run.
 pub(super) struct Journal {
     note: Note,
+    part: OsString,
     done: HashMap<u64, (u64, Hash)>,
     end: Mutex<u64>,
 }
@@ -145,7 +146,8 @@ impl Journal {
                 (create(&fd, &name).map_err(|error| failed(error.into()))?, name, false)
             }
         };
-        let mut journal = Self { note, done: HashMap::new(), end: Mutex::new(HEADER as u64) };
+        let mut journal =
+            Self { note, part: name.clone(), done: HashMap::new(), end: Mutex::new(HEADER as u64) };
         if known {
             journal.read_records()?;
         } else {
@@ -205,6 +207,13 @@ impl Journal {
         self.note.file.write_all_at(&record(offset, len, hash), *end)?;
         *end += RECORD as u64;
         Ok(())
+    }
+
+    /// Removes the part, which is not to be trusted, and the journal: the next run starts again.
+    pub(super) fn abandon(&self) {
+        // Another worker may have found another difference.
+        let _ = self.note.remove_beside(&self.part);
+        let _ = self.note.remove();
     }
 
     pub(super) fn finish(self) -> Result<()> {

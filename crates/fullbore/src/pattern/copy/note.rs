@@ -86,9 +86,14 @@ impl Note {
         self.file.write_all_at(bytes, 0)
     }
 
-    pub(super) fn remove(self) -> Result<()> {
-        let removed = self.directory.fd().and_then(|fd| Ok(sys::remove(fd, &self.name, AtFlags::empty())?));
-        removed.map_err(|error| Error::io("remove", self.file.path(), error))
+    pub(super) fn remove(&self) -> Result<()> {
+        self.remove_beside(&self.name)
+    }
+
+    /// Removes a file of the same directory.
+    pub(super) fn remove_beside(&self, name: &OsStr) -> Result<()> {
+        let removed = self.directory.fd().and_then(|fd| Ok(sys::remove(fd, name, AtFlags::empty())?));
+        removed.map_err(|error| Error::io("remove", self.directory.path().join(name), error))
     }
 }
 
