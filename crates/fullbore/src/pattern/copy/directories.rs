@@ -78,7 +78,7 @@ impl TreeCopy<'_> {
                 Ok(None) if parent.outermost && is_in(&within, identity) => return Err(inside()),
                 Ok(None) if self.options.resume => {
                     if let Some(name) = noted {
-                        begun = BegunDirectory::plan(&parent.target, name, identity)?;
+                        begun = BegunDirectory::plan(&parent.target, name, (&source, &entry.source_path()))?;
                     }
                     make()
                 }
@@ -102,10 +102,10 @@ impl TreeCopy<'_> {
         }
         .map_err(of_target)?;
         match (&begun, noted) {
-            (Some(begun), _) => begun.made(identity, &target)?,
+            (Some(begun), _) => begun.made(&target)?,
             // This run recorded that an earlier source is copied to the same directory.
             (None, Some(name)) if name != "." && !self.is_begun(&parent.target, name) => {
-                begun = BegunDirectory::find(&parent.target, name, identity, &target)?;
+                begun = BegunDirectory::find(&parent.target, name, (&source, &entry.source_path()), &target)?;
             }
             _ => {}
         }

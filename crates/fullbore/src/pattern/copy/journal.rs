@@ -7,23 +7,23 @@
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 
-use super::note::{Note, create, name_of, open_private, random, remove_own};
+use super::note::{Note, create, has_stable_inodes, name_of, open_private, random, remove_own};
 use fullbore_io::error::{Error, Result};
 use fullbore_io::file::HeldDir;
 use fullbore_io::lock::Mutex;
-use fullbore_io::sys::{self, AtFlags, Code, FileKind, Handle, OsStrExt, OsStringExt, Status};
+use fullbore_io::sys::{self, Code, Handle, OsStrExt, OsStringExt, Status};
 
 /// The unit of hashing and of the journal, in bytes.
 pub(super) const STRIPE: u64 = 4 << 20;
 
-const MAGIC: &[u8; 16] = b"fullbore copy 2\n";
-/// The identity of a source: seven numbers.
-const SOURCE: usize = 7 * 8;
+const MAGIC: &[u8; 16] = b"fullbore copy 3\n";
+/// The identity of a source: six numbers. The number of a device differs from mount to mount.
+const SOURCE: usize = 6 * 8;
 const NAME: usize = 255;
 /// Follows the target's name in that of a part; 16 random hexadecimal digits follow.
 const ENDING: &str = ".fullbore-part-";
-/// Magic, source, the part's device and inode, length of its name, its name, hash of all before.
-const HEADER: usize = 16 + SOURCE + 2 * 8 + 1 + NAME + 32;
+/// Magic, source, the part's inode, length of its name, its name, hash of all before.
+const HEADER: usize = 16 + SOURCE + 8 + 1 + NAME + 32;
 /// Offset, length, the stripe's hash, the start of the record's own hash.
 const RECORD: usize = 8 + 8 + 32 + 16;
 /// Limit on the bytes of records read: no copy has 4 GiB of them.
@@ -45,15 +45,14 @@ pub(super) type Part = (Handle, OsString);
 struct Header {
     source: [u8; SOURCE],
     part: OsString,
-    /// The part's device and inode; zeros before it is created.
-    identity: (u64, u64),
+    /// The part's inode; 0 before it is created.
+    inode: u64,
 }
 
 fn source_of(stat: &Status) -> [u8; SOURCE] {
     // At most a billion; the type differs between system-call interfaces.
     let nanoseconds = |part: i32| u64::from(part.cast_unsigned());
     let numbers = [
-        stat.dev,
         stat.ino,
         stat.size,
         stat.mtime as u64,
@@ -77,8 +76,7 @@ impl Header {
     fn bytes(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&self.source);
-        bytes.extend_from_slice(&self.identity.0.to_le_bytes());
-        bytes.extend_from_slice(&self.identity.1.to_le_bytes());
+        bytes.extend_from_slice(&self.inode.to_le_bytes());
         let name = self.part.as_bytes();
         bytes.push(name.len().min(NAME) as u8);
         bytes.extend_from_slice(&name[..name.len().min(NAME)]);
@@ -94,11 +92,11 @@ impl Header {
             return None;
         }
         let rest = &said[16 + SOURCE..];
-        let name = rest.get(17..17 + usize::from(rest[16]))?;
+        let name = rest.get(9..9 + usize::from(rest[8]))?;
         Some(Self {
             source: said[16..16 + SOURCE].try_into().ok()?,
             part: OsString::from_vec(name.to_vec()),
-            identity: (number(rest, 0)?, number(rest, 8)?),
+            inode: number(rest, 0)?,
         })
     }
 }
@@ -122,6 +120,7 @@ fn parse(bytes: &[u8]) -> Option<(u64, u64, Hash)> {
 impl Journal {
     /// Opens the journal of `target` in a directory, and the part. A journal of another source, of an earlier state of
     /// this one, or of an untrusted part is started again; then nothing in the part is used ([`fresh`](Self::fresh)).
+    /// The inode of `source` is 0 if its file system has no stable ones.
     pub(super) fn open(directory: &HeldDir, target: &OsStr, source: &Status) -> Result<(Self, Part)> {
         let failed = |error: std::io::Error| Error::io("create", directory.path().join(target), error);
         let fd = directory.fd().map_err(failed)?;
@@ -142,7 +141,7 @@ impl Journal {
             _ => {
                 // It is named before it is created, so the next run recognises every file created.
                 let name = name_of(target, &format!("{ENDING}{}", random()));
-                note.write(&Header { source, part: name.clone(), identity: (0, 0) }.bytes())?;
+                note.write(&Header { source, part: name.clone(), inode: 0 }.bytes())?;
                 (create(&fd, &name).map_err(|error| failed(error.into()))?, name, false)
             }
         };
@@ -152,7 +151,7 @@ impl Journal {
             journal.read_records()?;
         } else {
             let stat = sys::status(&part).map_err(|error| failed(error.into()))?;
-            let header = Header { source, part: name.clone(), identity: stat.identity() };
+            let header = Header { source, part: name.clone(), inode: stat.ino };
             journal.note.write(&header.bytes())?;
         }
         Ok((journal, (part, name)))
@@ -246,21 +245,16 @@ fn remove_parts(directory: &Handle, target: &OsStr) {
     }
 }
 
-/// Opens the part that a journal names, if it is the file that this user created and no other user could open since.
-/// Removes one that another user could open; leaves other files alone.
+/// Opens the part that a journal names, if it is the file that this user created and no other user could open since. Removes
+/// another file of this user.
 fn adopt(directory: &Handle, header: &Header) -> sys::Result<Option<Handle>> {
     match open_private(directory, &header.part) {
-        Ok(Some((fd, stat))) if stat.identity() == header.identity => return Ok(Some(fd)),
+        Ok(Some((fd, stat))) if stat.ino == header.inode || !has_stable_inodes(&fd) => return Ok(Some(fd)),
         Err(Code::NOT_FOUND) => return Ok(None),
         Err(error) => return Err(error),
         Ok(_) => {}
     }
-    let there = sys::stat_at(directory, &header.part, AtFlags::NOFOLLOW)?;
-    let begun = header.identity == (0, 0) && there.size == 0 && there.uid == sys::effective_user();
-    let regular = there.kind() == FileKind::Regular;
-    if regular && (there.identity() == header.identity || begun) {
-        sys::remove(directory, &header.part, AtFlags::empty())?;
-    }
+    remove_own(directory, &header.part)?;
     Ok(None)
 }
 
@@ -367,10 +361,10 @@ mod tests {
             ),
         ] {
             let plant = || {
-                let identity = victim(&path).identity();
+                let inode = victim(&path).ino;
                 let source = source_of(&sys::stat(room.join("source")).unwrap());
                 let note = Note::open(&fixture.held, OsStr::new("target"), true).unwrap().unwrap();
-                note.write(&Header { source, part: named.to_owned(), identity }.bytes()).unwrap();
+                note.write(&Header { source, part: named.to_owned(), inode }.bytes()).unwrap();
             };
             plant();
             let (_, (_, part)) = fixture.open().unwrap();
@@ -385,10 +379,10 @@ mod tests {
 
     #[test]
     fn damaged_headers_are_rejected() {
-        let header = Header { source: [7; SOURCE], part: ".part".into(), identity: (1, 2) };
+        let header = Header { source: [7; SOURCE], part: ".part".into(), inode: 2 };
         let bytes = header.bytes();
         let read = Header::parse(&bytes).unwrap();
-        assert_eq!((read.source, read.part, read.identity), (header.source, header.part, header.identity));
+        assert_eq!((read.source, read.part, read.inode), (header.source, header.part, header.inode));
         for place in 0..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[place] ^= 1;

@@ -8,18 +8,21 @@
 //! directory as its own target and not as an existing directory to copy into.
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{File, HeldDir, hidden_name};
 use fullbore_io::sys::{
-    self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags, OsStrExt, OsStringExt, Status,
+    self, AsHandle, AtFlags, Code, FileKind, FileSystemKind, Handle, OpenFlags, OsStrExt, OsStringExt, Status,
 };
 
 /// Attempts at a name that other processes take and release meanwhile.
 const ATTEMPTS: usize = 64;
 
 const ENDING: &str = ".fullbore-journal";
+
+/// The beginning of the journal of a file.
+pub(super) const COPY: &[u8] = b"fullbore copy ";
 
 /// Flags to open a note, or the file that it names: links are not followed, and pipes do not block.
 const FLAGS: OpenFlags =
@@ -199,50 +202,80 @@ fn lock(fd: impl AsHandle, directory: &HeldDir, name: &OsStr) -> Result<()> {
     }
 }
 
-const MAGIC: &[u8; 16] = b"fullbore tree 1\n";
-/// Magic, source, target, creation time of the target, hash of all before.
-const LEN: usize = 16 + 6 * 8 + 32;
+/// True if inode numbers are the same after another mount: some file systems make them up (FAT, many of FUSE, shares).
+pub(super) fn has_stable_inodes(file: impl AsHandle) -> bool {
+    let makes_up = |kind: FileSystemKind| {
+        kind.is_fuse() || matches!(kind.name(), "vfat" | "exfat" | "cifs" | "smb3" | "smbfs")
+    };
+    !sys::file_system_kind(file).is_ok_and(makes_up)
+}
+
+const MAGIC: &[u8; 16] = b"fullbore tree 2\n";
+/// Magic, source, target; the path of the source and the hash of all before follow.
+const NUMBERS: usize = 16 + 6 * 8;
+/// Most bytes of a note.
+const MOST: usize = 1 << 16;
 
 /// The note of a begun directory. It outlives the process, for the next run.
 pub(super) struct BegunDirectory {
     note: Note,
     target: OsString,
+    source: DirectoryIdentity,
+    /// For messages.
+    source_path: PathBuf,
 }
 
-/// The identity of a directory, which a later one in its place does not have.
+/// The identity of a directory, which a later one in its place does not have. The number of its device differs from mount to
+/// mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct DirectoryIdentity {
-    identity: (u64, u64),
+    inode: u64,
     /// Creation time, if the file system reports it: inode numbers are reused.
     born: (u64, u64),
 }
 
 impl DirectoryIdentity {
-    fn of(directory: impl AsHandle) -> sys::Result<Self> {
-        let identity = sys::status(&directory)?.identity();
-        let born =
-            sys::birth_time(&directory).map_or((0, 0), |(seconds, rest)| (seconds as u64, rest as u64));
-        Ok(Self { identity, born })
+    fn of(directory: &Handle) -> sys::Result<Self> {
+        let born = sys::birth_time(directory).map(|(seconds, rest)| (seconds as u64, rest as u64));
+        let inode = match born {
+            Some(_) if !has_stable_inodes(directory) => 0,
+            _ => sys::status(directory)?.ino,
+        };
+        Ok(Self { inode, born: born.unwrap_or_default() })
     }
 }
 
-fn bytes(source: (u64, u64), target: DirectoryIdentity) -> Vec<u8> {
+fn bytes(source: DirectoryIdentity, target: DirectoryIdentity, source_path: &Path) -> Vec<u8> {
     let mut bytes = MAGIC.to_vec();
-    let DirectoryIdentity { identity, born } = target;
-    for number in [source.0, source.1, identity.0, identity.1, born.0, born.1] {
-        bytes.extend_from_slice(&number.to_le_bytes());
+    for DirectoryIdentity { inode, born } in [source, target] {
+        [inode, born.0, born.1].iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
     }
+    bytes.extend_from_slice(source_path.as_os_str().as_bytes());
     let hash = blake3::hash(&bytes);
     bytes.extend_from_slice(hash.as_bytes());
     bytes
 }
 
+/// The path of the source in a note; `None` if it is damaged.
+fn source_path(bytes: &[u8]) -> Option<&Path> {
+    let (said, hash) = bytes.split_at_checked(bytes.len().checked_sub(32)?)?;
+    let whole = said.starts_with(MAGIC) && blake3::hash(said).as_bytes() == hash;
+    whole.then(|| said.get(NUMBERS..).map(|path| Path::new(OsStr::from_bytes(path)))).flatten()
+}
+
 impl BegunDirectory {
-    /// Notes that the source, given by device and inode, is about to be copied to a directory that does not exist yet.
-    pub(super) fn plan(parent: &HeldDir, target: &OsStr, source: (u64, u64)) -> Result<Option<Self>> {
+    /// Notes that the open source is about to be copied to a directory that does not exist yet.
+    pub(super) fn plan(parent: &HeldDir, target: &OsStr, source: (&Handle, &Path)) -> Result<Option<Self>> {
         let Some(note) = Note::open(parent, target, true)? else { return Ok(None) };
-        note.write(&bytes(source, DirectoryIdentity::default()))?;
-        Ok(Some(Self { note, target: target.to_owned() }))
+        let begun = Self::new(note, target, source)?;
+        begun.note.write(&bytes(begun.source, DirectoryIdentity::default(), &begun.source_path))?;
+        Ok(Some(begun))
+    }
+
+    fn new(note: Note, target: &OsStr, (source, path): (&Handle, &Path)) -> Result<Self> {
+        let source = DirectoryIdentity::of(source).map_err(|error| Error::io("stat", path, error.into()))?;
+        let source_path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        Ok(Self { note, target: target.to_owned(), source, source_path })
     }
 
     /// True if it is the note of this directory.
@@ -251,32 +284,43 @@ impl BegunDirectory {
     }
 
     /// Notes that the directory was created.
-    pub(super) fn made(&self, source: (u64, u64), target: &Handle) -> Result<()> {
-        self.note.write(&bytes(source, DirectoryIdentity::of(target).unwrap_or_default()))
+    pub(super) fn made(&self, target: &Handle) -> Result<()> {
+        let target = DirectoryIdentity::of(target).unwrap_or_default();
+        self.note.write(&bytes(self.source, target, &self.source_path))
     }
 
     /// The note of an existing directory, if it was begun as the copy of this source.
+    ///
+    /// # Errors
+    /// If the note is of another directory, or of a copy of another source: it may be obsolete or not.
     pub(super) fn find(
         parent: &HeldDir,
         target: &OsStr,
-        source: (u64, u64),
+        source: (&Handle, &Path),
         there: &Handle,
     ) -> Result<Option<Self>> {
         let Some(note) = Note::open(parent, target, false)? else { return Ok(None) };
-        let mut said = vec![0; LEN + 1];
+        let mut said = vec![0; MOST];
         let len = note.read(&mut said, 0)?;
         said.truncate(len);
-        let is = |made: DirectoryIdentity| said == bytes(source, made);
+        if said.starts_with(COPY) {
+            // Of a file that had this name.
+            return Ok(None);
+        }
+        let begun = Self::new(note, target, source)?;
+        let path = source_path(&said);
+        let is = |made| path.is_some_and(|path| said == bytes(begun.source, made, path));
         let ours = DirectoryIdentity::of(there).is_ok_and(is)
             || is(DirectoryIdentity::default()) && untouched(there);
         if ours {
-            return Ok(Some(Self { note, target: target.to_owned() }));
+            return Ok(Some(begun));
         }
-        if said.starts_with(MAGIC) {
-            // Of a directory that is gone, or of another copy to it.
-            note.remove()?;
-        }
-        Ok(None)
+        let what = match path {
+            Some(path) => format!("an incomplete copy of {} was begun under this name", path.display()),
+            None => "its journal is damaged".to_owned(),
+        };
+        let advice = format!("remove {} or name another target", begun.note.file.path().display());
+        Err(Error::new(ErrorKind::Invalid, "resume", parent.path().join(target), what).advise(advice))
     }
 
     pub(super) fn end(self) -> Result<()> {
@@ -297,20 +341,18 @@ fn untouched(directory: &Handle) -> bool {
 /// finish: the next one continues in it, even where an existing directory is otherwise copied into.
 ///
 /// # Errors
-/// [`ErrorKind::Locked`] if another run is copying it, and the system's.
+/// [`ErrorKind::Locked`] if another run is copying it, [`ErrorKind::Invalid`] if an incomplete copy of another directory was begun
+/// there, and the system's.
 pub fn copy_was_begun(source: &Path, target: &Path) -> Result<bool> {
     let flags = OpenFlags::READ | OpenFlags::DIRECTORY;
-    let (Ok(stat), Ok((parent, name))) = (sys::stat(source), HeldDir::of(target)) else {
+    let (Ok(open), Ok((parent, name))) = (sys::open(source, flags, 0), HeldDir::of(target)) else {
         return Ok(false);
     };
-    if stat.kind() != FileKind::Directory {
-        return Ok(false);
-    }
     let Ok(fd) = parent.fd() else { return Ok(false) };
     let Ok(there) = sys::open_at(fd, &name, flags | OpenFlags::NOFOLLOW, 0) else {
         return Ok(false);
     };
-    Ok(BegunDirectory::find(&parent, &name, stat.identity(), &there)?.is_some())
+    Ok(BegunDirectory::find(&parent, &name, (&open, source), &there)?.is_some())
 }
 
 #[cfg(all(test, unix))]
@@ -375,14 +417,20 @@ mod tests {
         let (source, target) = (room.path().join("source"), room.path().join("target"));
         std::fs::create_dir(&source).unwrap();
         let parent = HeldDir::open(room.path()).unwrap();
-        let id = sys::stat(&source).unwrap().identity();
+        let open = HeldDir::open(&source).unwrap().fd().unwrap();
         let name = OsStr::new("target");
         let begin = || {
-            let begun = BegunDirectory::plan(&parent, name, id).unwrap().unwrap();
+            let begun = BegunDirectory::plan(&parent, name, (&open, &source)).unwrap().unwrap();
             std::fs::create_dir(&target).unwrap();
             begun
         };
         let held = || HeldDir::open(&target).unwrap().fd().unwrap();
+        let journal = room.path().join(".target.fullbore-journal");
+        let refused = |source: &Path| {
+            let error = copy_was_begun(source, &target).unwrap_err().to_string();
+            assert!(error.contains("copy of") && error.contains(".target.fullbore-journal"), "{error}");
+            assert!(journal.exists(), "it is the user's decision");
+        };
         let begun = begin();
         assert_eq!(
             copy_was_begun(&source, &target).unwrap_err().kind(),
@@ -392,23 +440,27 @@ mod tests {
         // Killed between the creation and its note.
         assert!(copy_was_begun(&source, &target).unwrap());
         std::fs::write(target.join("file"), "").unwrap();
-        assert!(!copy_was_begun(&source, &target).unwrap(), "another user's files");
+        refused(&source); // Another user's files.
         std::fs::remove_dir_all(&target).unwrap();
         let begun = begin();
-        begun.made(id, &held()).unwrap();
+        begun.made(&held()).unwrap();
         std::fs::write(target.join("file"), "").unwrap();
         drop(begun);
         assert!(copy_was_begun(&source, &target).unwrap() && copy_was_begun(&source, &target).unwrap());
-        assert!(!copy_was_begun(room.path(), &target).unwrap(), "another source");
+        refused(room.path()); // Another source.
         let begun = {
             std::fs::remove_dir_all(&target).unwrap();
             begin()
         };
-        begun.made(id, &held()).unwrap();
+        begun.made(&held()).unwrap();
         drop(begun);
         std::fs::rename(&target, room.path().join("away")).unwrap();
         std::fs::create_dir(&target).unwrap();
-        assert!(!copy_was_begun(&source, &target).unwrap(), "another directory");
-        assert!(!room.path().join(".target.fullbore-journal").exists(), "its note is obsolete");
+        refused(&source); // Another directory.
+        std::fs::write(&journal, "").unwrap();
+        let error = copy_was_begun(&source, &target).unwrap_err().to_string();
+        assert!(error.contains("damaged"), "{error}");
+        std::fs::write(&journal, COPY).unwrap();
+        assert!(!copy_was_begun(&source, &target).unwrap(), "the journal of a file");
     }
 }

@@ -8,6 +8,7 @@ use super::directories::syncs_whole;
 use super::directory::{Directory, Entry, path};
 use super::failure::Copied;
 use super::journal::{Journal, STRIPE};
+use super::note::has_stable_inodes;
 use super::options::{CopyEvent, CopyKind, CopyStats, Reflink};
 use super::tree_copy::{TargetState, TreeCopy, Worker};
 use fullbore_io::error::{Error, ErrorKind, Result};
@@ -288,7 +289,8 @@ impl TreeCopy<'_> {
         // A short copy is not worth a journal.
         let output = if options.resume && stored && !gives_way && stat.size >= LARGE.max(STRIPE) {
             Output::resumable_at(held, name, |held, name| {
-                let (opened, part) = Journal::open(held, name, stat)?;
+                let ino = if has_stable_inodes(&input) { stat.ino } else { 0 };
+                let (opened, part) = Journal::open(held, name, &Status { ino, ..*stat })?;
                 journal = Some(opened);
                 Ok(part)
             })
