@@ -376,6 +376,23 @@ fn complete_targets_leave_no_journal_and_no_part() {
     );
 }
 
+/// Directories of an interrupted run are private until the tree is complete.
+// Modes.
+#[cfg(unix)]
+#[test]
+fn directories_of_a_continued_tree_get_their_modes() {
+    let dir = TestDir::new();
+    let copy = || resume(&dir, "-r --preserve=ownership src dst");
+    kill_tree(&dir, copy);
+    assert_eq!((dir.mode("dst"), dir.mode("dst/in")), (0o700, 0o700));
+    dir.set_mode("src/in", 0o755);
+    dir.set_mode("src", 0o755);
+    run(&mut copy()).succeeds();
+    dir.directories(["usual"]);
+    let usual = 0o755 & dir.mode("usual");
+    assert_eq!((dir.mode("dst"), dir.mode("dst/in")), (usual, usual));
+}
+
 /// The number of the device differs after another mount.
 #[cfg(target_os = "linux")]
 #[test]

@@ -101,11 +101,14 @@ impl TreeCopy<'_> {
             }
         }
         .map_err(of_target)?;
+        // An earlier run that was stopped created the directories below one that it began, and did not finish them.
+        let mut continued = self.options.resume && !parent.outermost && parent.new && !linked;
         match (&begun, noted) {
             (Some(begun), _) => begun.made(&target)?,
             // This run recorded that an earlier source is copied to the same directory.
             (None, Some(name)) if name != "." && !self.is_begun(&parent.target, name) => {
                 begun = BegunDirectory::find(&parent.target, name, (&source, &entry.source_path()), &target)?;
+                continued = begun.is_some();
             }
             _ => {}
         }
@@ -120,7 +123,7 @@ impl TreeCopy<'_> {
             && !parent.outermost
             && parent.stat.as_ref().is_some_and(|above| above.dev != stat.dev);
         let (ends, alone) = ((source, target), !self.options.resume);
-        let directory = Arc::new(Directory::new(parent.clone(), ends, hidden, stat, new, alone));
+        let directory = Arc::new(Directory::new(parent.clone(), ends, hidden, stat, new || continued, alone));
         if new {
             self.report_copied(entry, None, None);
         }

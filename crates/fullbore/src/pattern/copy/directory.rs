@@ -21,7 +21,7 @@ pub(super) struct Directory {
     pub(super) hidden: Mutex<Option<Temporary>>,
     /// True if its path is known to no other process: it, or a directory above it, has a hidden name.
     pub(super) fresh: bool,
-    /// True if this copy created it.
+    /// True if this copy created it, or an earlier run that this one continues.
     pub(super) new: bool,
     /// The source's attributes when it was opened.
     pub(super) stat: Option<Status>,
