@@ -278,3 +278,27 @@ fn blocks_are_shared_if_the_file_system_supports_it() {
     assert!(names(&dir.at("memory")).is_empty());
     drop(tmpfs);
 }
+
+/// The stack is too small for all levels, so directories must be known as such before they are copied: behind links, and on file
+/// systems that list no kinds.
+#[test]
+fn deep_trees_without_kinds_are_copied() {
+    const DEPTH: usize = 1000;
+    let dir = TestDir::new();
+    dir.directories((0..DEPTH).map(|level| format!("source/{level}")));
+    for level in 1..DEPTH {
+        symlink(format!("../{level}"), dir.at(&format!("source/{}/next", level - 1))).unwrap();
+    }
+    let mounted = mount_image("mkfs.ext4 -q -F -O ^filetype", &dir.at("image"), 64 << 20, &dir.at("mounted"));
+    let mounted = or_skip("a file system that lists no kinds", mounted);
+    let targets = if mounted.is_some() { &["mounted/one", "mounted/other"][..] } else { &["one"] };
+    for (source, target) in
+        [Some("source/0"), mounted.as_ref().map(|_| "mounted/one")].iter().flatten().zip(targets)
+    {
+        dir.shell(&format!("ulimit -s 512 && $0 copy -rL --workers 1 {source} {target}")).succeeds();
+        let count = dir.shell(&format!("find {target} -type d | wc -l")).succeeds().text();
+        assert_eq!(count.trim(), DEPTH.to_string(), "{target}");
+    }
+    // The removal by std opens all levels.
+    dir.shell(&format!("rm -rf {}", targets.join(" "))).succeeds();
+}

@@ -279,6 +279,17 @@ impl TreeCopy<'_> {
         done
     }
 
+    /// The kind of an entry that is listed as `listed`: directories must be known as such, because the stack is too small for
+    /// all levels of a deep tree.
+    fn kind(&self, directory: &Arc<Directory>, name: &CStr, listed: FileKind) -> FileKind {
+        let follow = self.follows(directory);
+        if listed != FileKind::Other && !(follow && listed == FileKind::Symlink) {
+            return listed;
+        }
+        let entry = Entry { directory, source: name, target: name, follow };
+        entry.stat().map_or(listed, |stat| stat.kind())
+    }
+
     pub(super) fn scan(&self, worker: &mut Worker, directory: &Arc<Directory>, mut names: sys::Directory) {
         let mut batch = Vec::with_capacity(BATCH);
         loop {
@@ -288,7 +299,7 @@ impl TreeCopy<'_> {
                 match names.next() {
                     Some(Ok(entry)) => {
                         let name = entry.file_name();
-                        match entry.kind() {
+                        match self.kind(directory, name, entry.kind()) {
                             _ if matches!(name.to_bytes(), b"." | b"..") => {}
                             FileKind::Directory => inner.push(name.to_owned()),
                             kind => batch.push((name.to_owned(), kind)),
