@@ -213,10 +213,10 @@ pub fn hidden_name(stem: &OsStr) -> OsString {
     use crate::sys::{OsStrExt, OsStringExt};
     // The keys of `RandomState` are random and differ each time.
     let random = std::hash::RandomState::new().hash_one(std::process::id());
-    // A name is limited to 255 bytes, which the stem alone may have. No character is cut.
+    // A name is limited to 255 bytes, or 143 (eCryptfs), which the stem alone may have. No character is cut.
     let stem = stem.as_bytes();
     let mut name = b".".to_vec();
-    let cut = (0..=stem.len().min(180)).rev().find(|&at| stem.get(at).is_none_or(|byte| byte & 0xc0 != 0x80));
+    let cut = (0..=stem.len().min(100)).rev().find(|&at| stem.get(at).is_none_or(|byte| byte & 0xc0 != 0x80));
     name.extend_from_slice(&stem[..cut.unwrap_or(0)]);
     name.extend_from_slice(format!(".fullbore-{random:016x}").as_bytes());
     OsString::from_vec(name)
@@ -376,6 +376,14 @@ pub fn is_cleaning_up() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hidden_names_are_short_and_have_whole_characters() {
+        for stem in ["x".repeat(255), "ß".repeat(127), format!("x{}", "ß".repeat(127))] {
+            let name = hidden_name(OsStr::new(&stem)).into_string().unwrap();
+            assert!(name.len() <= 143 && name.starts_with(&format!(".{}", &stem[..99])), "{name}");
+        }
+    }
 
     #[test]
     fn a_temporary_tree_is_removed_with_its_content() {

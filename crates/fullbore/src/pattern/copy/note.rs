@@ -22,7 +22,7 @@ const ATTEMPTS: usize = 64;
 const ENDING: &str = ".fullbore-journal";
 
 /// The beginning of the journal of a file.
-pub(super) const COPY: &[u8] = b"fullbore copy ";
+const COPY: &[u8] = b"fullbore copy ";
 
 /// Flags to open a note, or the file that it names: links are not followed, and pipes do not block.
 const FLAGS: OpenFlags =
@@ -104,11 +104,12 @@ impl Note {
 pub(super) fn name_of(target: &OsStr, ending: &str) -> OsString {
     let name = target.as_bytes();
     let mut own = b".".to_vec();
-    if name.len() <= 180 {
+    if name.len() <= 100 {
         own.extend_from_slice(name);
     } else {
-        // Names have at most 255 bytes, and long ones may differ only at the end.
-        own.extend_from_slice(&name[..140]);
+        // Names have at most 255 bytes, or 143 (eCryptfs), and long ones may differ only at the end. No character is cut.
+        let cut = (0..=60).rev().find(|&at| name[at] & 0xc0 != 0x80);
+        own.extend_from_slice(&name[..cut.unwrap_or(0)]);
         own.extend_from_slice(&blake3::hash(name).to_hex().as_bytes()[..32]);
     }
     own.extend_from_slice(ending.as_bytes());
@@ -405,9 +406,12 @@ mod tests {
 
     #[test]
     fn long_names_get_distinct_names() {
-        let long = "x".repeat(254);
-        let names = [1, 2].map(|end| name_of(OsStr::new(&format!("{long}{end}")), ENDING));
-        assert!(names[0] != names[1] && names.iter().all(|name| name.len() < 220));
+        for long in ["x".repeat(100), "x".repeat(254), "ß".repeat(127)] {
+            let names = [1, 2].map(|end| name_of(OsStr::new(&format!("{long}{end}")), ".fullbore-part-"));
+            // A random number follows.
+            assert!(names[0] != names[1] && names.iter().all(|name| name.len() + 16 <= 143));
+            assert!(names.iter().all(|name| name.to_str().is_some()));
+        }
     }
 
     #[test]
