@@ -188,11 +188,10 @@ impl Change {
             Judgement::of_test(&test, bootstrap.confidence, margin, more_is_better)
         });
         let judgement = match fewest >= FEWEST_RESAMPLED {
-            true => {
-                Judgement::of(&ratio, &interval(SAME)?, margin, more_is_better).with(tested).outside(&ratio)
-            }
+            true => Judgement::of(&ratio, &interval(SAME)?, margin, more_is_better).with(tested),
             false => tested,
         };
+        let judgement = judgement.outside(&ratio);
         Some(Self {
             measure,
             baseline: before,
