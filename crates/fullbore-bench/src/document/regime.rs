@@ -166,8 +166,10 @@ impl DeviceCredit {
             } else {
                 String::new()
             };
+            let ends = [fit.sustained.low, fit.sustained.high].map(|rate| unit.rate(rate));
             return format!(
-                "{sustained}, no burst behaviour up to {}{idle}{unsteady}",
+                "{sustained} ({}), no burst behaviour up to {}{idle}{unsteady}",
+                ends.join(" to "),
                 unit.quantity(fit.moved)
             );
         };

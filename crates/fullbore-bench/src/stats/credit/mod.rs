@@ -31,7 +31,7 @@ const ERRORS: f64 = 4.0;
 /// all times in seconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CreditFit {
-    /// The sustained rate: that after the last fall; without a burst, that of the whole first stretch.
+    /// The sustained rate: that after the last fall; without a burst, the mean of the whole first stretch.
     pub sustained: Estimate,
     /// The burst; `None` if there is none up to `moved` and `idle_s`, or if the rate varies too much to tell.
     pub burst: Option<Burst>,
@@ -108,10 +108,10 @@ impl CreditFit {
 ///
 /// Falls of the first stretch are found by least squares; a fall counts if its credit is worth a quarter of a second of
 /// the lower rate (accounting periods of limiters are shorter), the rate changes by 10 % and five standard errors, and the
-/// rate does not return. The sustained rate is the slope of the cumulative curve after the last fall, the credit its
-/// intercept: both use the whole curve and do not depend on the exact place of the fall. The credit that an idle period
-/// regained is the intercept of the stretch after it, with the same slope. The refill is the least-squares line through
-/// the origin over the credits that are not full.
+/// rate does not return. The sustained rate is the slope of the cumulative curve after the last fall, without a fall the
+/// mean; the credit is the intercept: both use the whole curve and do not depend on the exact place of the fall. The
+/// credit that an idle period regained is the intercept of the stretch after it, with the same slope. The refill is the
+/// least-squares line through the origin over the credits that are not full.
 ///
 /// A burst is only reported if the first stretch ends steady and the interval of the credit excludes 0. Otherwise the rate
 /// varies, and is fitted as one.
@@ -129,7 +129,7 @@ pub fn fit_credit(course: &Course, confidence: f64) -> Option<CreditFit> {
         let end = first.slices.len();
         // The slice of the fall has both rates.
         let settled = cuts.last().map_or(0, |cut| (cut + 1).min(end - 2));
-        let sustained = first.rate(settled..end);
+        let sustained = if cuts.is_empty() { first.mean() } else { first.rate(settled..end) };
         if sustained.value <= 0.0 {
             return None;
         }
@@ -211,6 +211,11 @@ impl Curve {
 
     fn time(&self, slice: usize) -> f64 {
         (slice + 1) as f64 * self.slice_s
+    }
+
+    /// Returns the mean rate of the whole stretch.
+    fn mean(&self) -> Fitted {
+        Fitted { value: mean(&self.slices) / self.slice_s, ..self.rate(0..self.slices.len()) }
     }
 
     /// Returns the slope of the cumulative curve over a range of slices: of two slices or more.
