@@ -231,7 +231,8 @@ impl Workload for AccessWorkload {
 
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
         let test_files = context.test_files();
-        context.check_device(self.spec.cache == Some(CacheState::Cold) || self.io.direct())?;
+        let flushed = self.spec.flush == Some(true);
+        context.check_device(flushed || self.spec.cache == Some(CacheState::Cold) || self.io.direct())?;
         if self.creates_file() {
             test_files.has_files()?;
         }
