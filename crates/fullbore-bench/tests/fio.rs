@@ -240,7 +240,9 @@ fn unsupported_options_are_rejected_with_line() {
     for (option, line, reason) in [
         ("rw=randrw", 3, "job of each"),
         ("rw=trim", 3, "trims"),
-        ("rwmixread=70", 3, "one of the two"),
+        ("zonesize=64k", 3, "share the file"),
+        ("rw=randread\nnumjobs=4\noffset_increment=1g", 5, "share the file"),
+        ("filename=/dev/sda:/dev/sdb", 3, "several files"),
         ("rate_iops=1000", 3, "latency"),
         ("verify=crc32c", 3, "sum --check"),
         ("bssplit=4k/50:8k/50", 3, "one size"),
@@ -271,7 +273,14 @@ fn unsupported_options_are_rejected_with_line() {
         }
     }
     // Options that are switched off have no effect.
-    assert!(import("[a]\nfsync=0\nverify=0\nhipri=0\nsync=0\n", "x").is_ok());
+    assert!(import("[a]\nfsync=0\nverify=0\nhipri=0\nsync=0\nzonemode=none\n", "x").is_ok());
+    // fio ignores the share of reads in other loads than mixed ones.
+    assert!(import("[a]\nrw=read\nrwmixread=70\n", "x").is_ok());
+    let error = import(&format!("[a]\nioengine={}\n", "x".repeat(999)), "x").unwrap_err().to_string();
+    assert!(error.len() < 400 && error.ends_with("pvsync2"), "{error}");
+    assert_eq!(error.matches(" psync,").count(), 1, "{error}");
+    let twice = import("[a]\nrw=read\n[b]\nrw=read\n", "x").unwrap();
+    assert!(twice.notes.iter().any(|note| note.starts_with("[b]: ")), "{:?}", twice.notes);
     let durable = import("[a]\nrw=write\noverwrite=1\ndirect=1\nsync=dsync\n", "x").unwrap();
     assert!(durable.toml.contains("method=through,cache=direct,"), "{}", durable.toml);
 }

@@ -7,6 +7,7 @@ use fullbore::buf::{HUGE_PAGE, Pool};
 use fullbore::strategy::{Completion, Model, Strategy, StrategySpec};
 
 use crate::document::{FileState, Labels, Operation, Order};
+use crate::grouping::distinct;
 
 pub(super) type Setting = (&'static str, String);
 
@@ -112,9 +113,8 @@ pub(super) fn of_ioengine(
     let ioengine = alike.map_or(name, |_| "psync");
     let mut named = COUNTERPARTS.iter().filter(|one| one.ioengine == ioengine).peekable();
     if named.peek().is_none() {
-        let mut known: Vec<&str> = COUNTERPARTS.iter().map(|one| one.ioengine).collect();
-        known.dedup();
-        known.extend(ALIKE.iter().map(|(other, _)| *other));
+        let known = COUNTERPARTS.iter().map(|one| one.ioengine).chain(ALIKE.iter().map(|(other, _)| *other));
+        let known = distinct(known);
         return Err(format!("this I/O engine has no counterpart here; those with one: {}", known.join(", ")));
     }
     let alike_in = |one: &&Counterpart| {

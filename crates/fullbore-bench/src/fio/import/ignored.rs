@@ -32,6 +32,7 @@ pub(super) const IGNORED: &[(&str, &str)] = &[
         "thread exitall exitall_on_error continue_on_error startdelay start_delay",
         "workers are threads; a failed request is reported with the cell",
     ),
+    ("rwmixread rwmixwrite rwmixcycle", "no effect, because the job does not mix reads and writes"),
     (
         "runtime timeout time_based loops",
         "the duration follows from --time and --precision: short samples in rounds until they are precise",
@@ -40,10 +41,6 @@ pub(super) const IGNORED: &[(&str, &str)] = &[
 
 /// Options that change the load in a way that the meter does not support, likewise.
 pub(super) const REFUSED: &[(&str, &str)] = &[
-    (
-        "rwmixread rwmixwrite rwmixcycle",
-        "mixed reads and writes are not measured: choose one of the two with rw=",
-    ),
     (
         "rate rate_min rate_iops rate_iops_min rate_process rate_cycle",
         "requests at a set rate are not read from job files: use the experiment latency",

@@ -57,7 +57,10 @@ impl Load {
             notes.add("iodepth", "a synchronous I/O engine has one request in flight at any iodepth");
         }
         let (half, file) = options.lengths(random, notes)?;
-        let stripe = if workers > 1 { options.stripe(random, workers, request)? } else { None };
+        let stripe = if workers > 1 && !random { options.stripe(workers, request)? } else { None };
+        if stripe.is_none() {
+            options.refuse_zones()?;
+        }
         let mut settings: Vec<(&'static str, String)> = Vec::new();
         if random {
             settings.push(("order", if half { "random-half" } else { "random" }.into()));
@@ -157,6 +160,9 @@ impl<'s> JobOptions<'s> {
             match name {
                 "filename" | "directory" => {
                     let path = entry.value.as_deref().unwrap_or_default();
+                    if name == "filename" && path.replace("\\:", "").contains(':') {
+                        return Err(entry.wrong("several files: a job uses one file, make a job of each"));
+                    }
                     let why = "not used: the meter reads and writes its own test files, below --dir";
                     notes.add(&format!("{name}={path}"), why);
                 }
@@ -288,11 +294,18 @@ impl<'s> JobOptions<'s> {
         }
     }
 
-    /// Stripe size of several workers; `None`: single requests.
-    fn stripe(&self, random: bool, workers: u64, request: u64) -> Result<Option<u64>, ImportError> {
-        if random {
-            return Ok(None);
-        }
+    /// Refuses zones and offsets of jobs that do not share the file in stripes.
+    fn refuse_zones(&self) -> Result<(), ImportError> {
+        let on = |entry: &&Entry| !matches!(entry.value.as_deref(), Some("0" | "none"));
+        let zones = ["zonemode", "zonesize", "zonerange", "zoneskip", "offset_increment"];
+        let mut given = zones.iter().filter_map(|option| self.options.get(option).copied());
+        let why =
+            "zones and offsets of jobs are measured only as several sequential jobs that share the file";
+        given.find(on).map_or(Ok(()), |entry| Err(entry.wrong(why)))
+    }
+
+    /// Stripe size of several workers.
+    fn stripe(&self, workers: u64, request: u64) -> Result<Option<u64>, ImportError> {
         let zone = self.parsed("zonesize", bytes)?;
         let skip = self.parsed("zoneskip", bytes)?;
         let step = self.parsed("offset_increment", bytes)?;

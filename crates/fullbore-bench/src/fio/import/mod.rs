@@ -47,6 +47,10 @@ pub fn import(text: &str, name: &str) -> Result<Imported, ImportError> {
     if sizes.iter().any(|one| Some(*one) != size) {
         notes.add("", "the jobs have several sizes: all use a file of the largest");
     }
+    let equal = |(at, load): &(usize, &Load)| loads[..*at].iter().any(|other| other.grid() == load.grid());
+    for (_, load) in loads.iter().enumerate().filter(equal) {
+        notes.add(&format!("[{}]", load.name), "measured once, with the equal job before it");
+    }
     if loads.len() > 1 {
         notes.add("", "the jobs are measured separately, as if each had a stonewall");
     }

@@ -10,7 +10,7 @@ use fullbore::quote::clipped;
 pub struct ImportError {
     /// The line, from 1.
     pub line: usize,
-    /// The option as written.
+    /// The option as written; messages clip it.
     pub option: String,
     /// The reason, and the remedy.
     pub why: String,
@@ -18,7 +18,7 @@ pub struct ImportError {
 
 impl fmt::Display for ImportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}: {}", self.line, clipped(&self.option), clipped(&self.why))
+        write!(f, "line {}: {}: {}", self.line, clipped(&self.option), self.why)
     }
 }
 
