@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 /// Settings of one trial: a value for each key of the grid.
 pub(crate) type Settings = toml::Table;
 
-/// Deserialises settings into an action's own type, whose errors name unknown keys.
+/// Deserialises settings into an action's own type, whose errors name the key.
 pub(super) fn settings<T: serde::de::DeserializeOwned>(settings: Settings) -> Result<T, String> {
-    settings.try_into().map_err(|error: toml::de::Error| error.message().to_owned())
+    settings.try_into().map_err(|error: toml::de::Error| error.to_string().trim().replace('\n', " "))
 }
 
 /// The strategy that the planner chooses, in the syntax of `--strategy`.

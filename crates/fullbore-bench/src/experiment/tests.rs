@@ -1,0 +1,151 @@
+use fullbore::strategy::ProfileJob;
+
+use super::*;
+use crate::document::CacheState;
+
+/// Each system with its deep method and all methods that keep several requests in flight there.
+const DEEP_METHODS: [(&str, &str, &[&str]); 4] = [
+    ("linux", "uring", &["uring", "aio", "posixaio"]),
+    ("windows", "port", &["port", "event", "routine", "scatter", "ioring"]),
+    ("macos", "posixaio", &["posixaio"]),
+    ("freebsd", "posixaio", &["posixaio"]),
+];
+
+/// Names the experiments of a set that have a trial of several requests in flight on a system.
+fn deep_experiments(text: &str, (system, deep, methods): (&str, &str, &[&str])) -> Vec<String> {
+    let texts = |value: Option<&Value>| -> Vec<String> {
+        let values = value
+            .map_or(&[][..], |value| value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice));
+        values.iter().map(|one| one.as_str().map_or_else(|| one.to_string(), str::to_owned)).collect()
+    };
+    let is_deep = |grid: &toml::Table| {
+        let here = grid.get(SYSTEM).is_none_or(|limited| limited.as_str() == Some(system));
+        let depths = texts(grid.get("depth"));
+        here && texts(grid.get("strategy")).iter().any(|strategy| {
+            let strategy = strategy.replace(DEEP, deep);
+            let field = |name: &str| strategy.split(',').find_map(|field| field.strip_prefix(name));
+            let method = field("method=").or_else(|| field("read="));
+            let mut depths = field("depth=").into_iter().chain(depths.iter().map(String::as_str));
+            method.is_some_and(|method| methods.contains(&method)) && depths.any(|depth| depth != "1")
+        })
+    };
+    let document: Document = toml::from_str(text).unwrap();
+    let deep = document.experiment.into_iter().filter(|one| one.grid.iter().any(is_deep));
+    deep.map(|one| one.name).collect()
+}
+
+#[test]
+fn experiments_have_several_requests_in_flight_on_every_system() {
+    let [linux, others @ ..] = DEEP_METHODS;
+    for set in BUILT_IN {
+        let expected = deep_experiments(set.text, linux);
+        for other in others {
+            assert_eq!(deep_experiments(set.text, other), expected, "{} on {}", set.name, other.0);
+        }
+    }
+    if let Some((_, deep, methods)) = DEEP_METHODS.iter().find(|known| known.0 == std::env::consts::OS) {
+        assert_eq!(deep_method().name, *deep);
+        assert!(methods.iter().all(|name| fullbore::engine::method(name).is_some()), "{methods:?}");
+    }
+    assert_eq!(deep_experiments(built_in("depth").unwrap().text, others[0]), ["depth"]);
+}
+
+#[test]
+fn a_grid_expands_to_every_combination_of_its_lists() {
+    let text = "
+        [[experiment]]
+        name = 'a'
+        title = 'A'
+        axis = 'none'
+        [[experiment.grid]]
+        action = 'read'
+        strategy = ['method=buffered,workers={processors}', 'method=mmap']
+        request = ['4K', '1M']
+        cache = ['warm', 'cold']
+    ";
+    let (described, trials) = parse(text, 3, 1).unwrap();
+    assert_eq!(described[0].title, "A");
+    assert_eq!(trials.len(), 8);
+    let labels = trials[0].workload.labels();
+    assert_eq!(labels.strategy.as_deref(), Some("method=buffered,workers=3,request=4K"));
+    assert_eq!(labels.cache, Some(CacheState::Warm));
+    assert_eq!(labels.workers, Some(3));
+}
+
+/// An experiment of one grid with these settings.
+fn of_grid(settings: &str) -> String {
+    format!("[[experiment]]\nname='a'\ntitle='A'\naxis='none'\n[[experiment.grid]]\n{settings}")
+}
+
+#[test]
+fn absurd_values_are_rejected() {
+    let many = (1..=1000).map(|number| number.to_string()).collect::<Vec<_>>().join(",");
+    for (grid, word) in [
+        ("action='devices'\ntargets=4294967295", "targets"),
+        ("action='devices'\ntargets='9999999999999999999'", "targets"),
+        ("action='memory'\nsample_seconds=inf", "sample_seconds"),
+        ("action='memory'\nramp_seconds=1e20", "ramp_seconds"),
+        ("action='memory'\nworkers='300'", "workers"),
+        ("action='append'\nrecord='1T'", "record"),
+        ("action='latency'\nload=1e15\nstrategy='method=buffered'\ncache='warm'\nrequest='4K'", "load"),
+        (&format!("action='read'\nrequest=[{many}]\ndepth=[{many}]\ncache=[{many}]"), "combinations"),
+    ] {
+        let error = parse(&of_grid(grid), 1, 1).unwrap_err().to_string();
+        assert!(error.contains(word), "{error}");
+    }
+}
+
+#[test]
+fn a_grid_can_be_limited_to_a_system() {
+    let grid = |system: &str| of_grid(&format!("action='read'\nsystem='{system}'\nrequest=['4K', '1M']"));
+    let trials = |system: &str| parse(&grid(system), 1, 1).unwrap().1.len();
+    let systems = ["freebsd", "linux", "macos", "windows"];
+    assert_eq!(systems.map(trials).iter().sum::<usize>(), 2);
+    assert_eq!(trials(std::env::consts::OS), 2);
+}
+
+#[test]
+fn every_built_in_trial_parses() {
+    for set in BUILT_IN {
+        for (processors, directories) in [(1, 1), (2, 4), (64, 1)] {
+            let (described, trials) = parse(set.text, processors, directories)
+                .unwrap_or_else(|error| panic!("{}: {error}", set.name));
+            assert!(!trials.is_empty(), "{}", set.name);
+            for trial in &trials {
+                if let (false, Some(cache)) = (trial.job.is_empty(), trial.workload.labels().cache) {
+                    format!("{}, {}", trial.job, cache.word()).parse::<ProfileJob>().unwrap();
+                }
+            }
+            for experiment in described {
+                assert!(!experiment.question.is_empty() || set.name == "quick", "{}", experiment.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn errors_name_the_key() {
+    let error = |text: &str| parse(text, 1, 1).unwrap_err().to_string();
+    assert!(
+        error("[[experiment]]\nname='a'\ntitle='A'\naxis='none'\ncolour='red'\ngrid=[]").contains("colour")
+    );
+    let grid = |settings: &str| error(&of_grid(settings));
+    assert!(grid("action='read'\nrequest=['4 floppies']").contains("floppies"));
+    assert!(grid("action='read'\nspeed='high'").contains("speed"));
+    let error_of_kind = grid("action='read'\nrequest=[4096]");
+    assert!(error_of_kind.contains("experiment a") && error_of_kind.contains("`request`"), "{error_of_kind}");
+    assert!(grid("action='read'\njob='reading'").contains("transform to a new file"));
+    let again = of_grid("action='memory'");
+    assert!(error(&format!("{again}\n{again}")).contains("twice"));
+    let long = grid(&format!("action='{}'", "x".repeat(2000)));
+    assert!(long.len() < 600 && long.ends_with("sustained"), "{long}");
+    assert!(grid("action='juggle'").contains("juggle"));
+    assert!(grid("action='read'\nsystem='minix'").contains("minix"));
+    assert!(grid("request='4K'").contains("action"));
+}
+
+#[test]
+fn every_set_is_listed_once() {
+    let names: std::collections::BTreeSet<_> = BUILT_IN.iter().map(|set| set.name).collect();
+    assert_eq!(names.len(), BUILT_IN.len());
+}
