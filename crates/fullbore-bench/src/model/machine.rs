@@ -105,6 +105,11 @@ impl Model {
         if query.cache == Some(CacheState::Warm) && query.device.is_some() {
             return Err("cache=warm: such requests do not reach the device, whose limits are given".into());
         }
+        if query.chunk.is_some() && query.disks.is_none() {
+            return Err(
+                "chunk= is about a file striped over several disks: add their number, --disks N".into()
+            );
+        }
         let matching: Vec<&Path> = self.paths.iter().filter(|path| query.matches(&path.key)).collect();
         let requests = query.requests();
         // A query that names no method is about that of the path.

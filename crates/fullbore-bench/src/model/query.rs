@@ -1,6 +1,6 @@
 //! Queries of the model: requests, and changes of the machine.
 
-use fullbore::engine::METHODS;
+use fullbore::engine::{CachePolicy, METHODS, method};
 use fullbore::error::ParseError;
 use fullbore::size;
 use fullbore::strategy::StrategySpec;
@@ -68,12 +68,22 @@ impl Query {
         const FIELDS: &str = "method, request, depth, workers, cache, order, chunk";
         let mut query = Self { operation: operation.into(), ..Self::unchanged() };
         let mut fields = Vec::new();
+        let mut given: Vec<&str> = Vec::new();
         for word in words.iter().flat_map(|word| word.split(',')) {
             let Some((name, value)) = word.split_once('=') else {
                 return Err(QueryError(format!(
                     "{word:?} has no value: write field=value, fields are {FIELDS}"
                 )));
             };
+            let field = match (name, value) {
+                ("cache", "cold" | "warm") => "cache=cold or warm",
+                ("cache", _) => "cache=keep, drop or direct",
+                _ => name,
+            };
+            if given.contains(&field) {
+                return Err(QueryError(format!("{word}: {field} is given twice")));
+            }
+            given.push(field);
             match (name, value) {
                 ("cache", "cold") => query.cache = Some(CacheState::Cold),
                 ("cache", "warm") => query.cache = Some(CacheState::Warm),
@@ -85,7 +95,10 @@ impl Query {
                 ("order", _) => return Err(QueryError(format!("order={value}: write sequential or random"))),
                 ("chunk", _) => {
                     let bytes = size::parse(value).map_err(|error| QueryError(format!("chunk: {error}")))?;
-                    query.chunk = Some(bytes).filter(|bytes| *bytes > 0);
+                    if bytes == 0 {
+                        return Err(QueryError("chunk=0: a chunk has at least one byte".into()));
+                    }
+                    query.chunk = Some(bytes);
                 }
                 ("method" | "request" | "depth" | "workers", _) => fields.push(word),
                 _ => return Err(QueryError(format!("no field {name:?}: the fields are {FIELDS}"))),
@@ -105,6 +118,14 @@ impl Query {
                     return Err(QueryError(text));
                 }
             }
+        }
+        let bypasses =
+            |name: &String| method(name).is_some_and(|one| one.capabilities.passes_cache(CachePolicy::Keep));
+        let direct = query.policy.as_deref() == Some("direct") || query.method.as_ref().is_some_and(bypasses);
+        if direct && query.cache == Some(CacheState::Warm) {
+            return Err(QueryError(
+                "cache=warm: these requests bypass the page cache: use cache=cold".into(),
+            ));
         }
         match query.request {
             0 => Err(QueryError("no request size: add request=SIZE, such as request=64K".into())),
@@ -188,6 +209,11 @@ impl Query {
             _ if !["read", "write"].contains(&operation.as_str()) => {
                 "a prediction needs several request sizes, which a run measures of reads and writes".into()
             }
+            (cache, order)
+                if operation == "write" && (order == "random" || cache == Some(CacheState::Warm)) =>
+            {
+                "no built-in experiment measures them: write a file of experiments".into()
+            }
             (_, "random") => run("depth"),
             (Some(CacheState::Warm), _) => run("overhead"),
             _ if self.depth > 1 => run("depth"),
@@ -215,6 +241,10 @@ mod tests {
         assert_eq!((query.request, query.depth, query.workers), (65_536, 8, 2));
         assert_eq!((query.cache, query.method.as_deref()), (Some(CacheState::Cold), Some("uring")));
         assert_eq!(parse(&["request=4K,cache=direct"]).unwrap().policy.as_deref(), Some("direct"));
+        assert!(parse(&["request=4K", "cache=cold", "cache=direct"]).is_ok());
+        for wrong in ["request=8K", "cache=warm,cache=cold", "cache=warm,cache=direct", "chunk=0"] {
+            assert!(parse(&["request=4K", wrong]).is_err(), "{wrong}");
+        }
         for wrong in ["request", "request=0", "cache=hot", "order=up", "speed=9", "depth=0", "depth=8"] {
             assert!(parse(&[wrong]).is_err(), "{wrong}");
         }
