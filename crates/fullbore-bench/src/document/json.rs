@@ -147,7 +147,7 @@ impl Document {
     /// # Errors
     /// The writer's errors.
     pub fn write(&self, writer: &mut dyn Write) -> Result<(), Error> {
-        serde_json::to_writer_pretty(&mut *writer, self).map_err(Error::Json)?;
-        writer.write_all(b"\n").and_then(|()| writer.flush()).map_err(Error::Io)
+        let written = serde_json::to_writer_pretty(&mut *writer, self).map_err(std::io::Error::from);
+        written.and_then(|()| writer.write_all(b"\n")).and_then(|()| writer.flush()).map_err(Error::Io)
     }
 }

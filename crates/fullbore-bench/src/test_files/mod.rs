@@ -164,8 +164,9 @@ pub(crate) fn check(directory: &Path, len: u64, free: u64, total: u64, needs: Ne
             size::human(free),
             size::human(total)
         );
+        let smaller = if len > SMALLEST { ", set a smaller --size" } else { "" };
         return Err(Error::new(ErrorKind::NoSpace, "measure", directory, what)
-            .advise("free some space, set a smaller --size or name another --dir"));
+            .advise(format!("free some space{smaller} or name another --dir")));
     }
     Ok(())
 }
@@ -262,6 +263,11 @@ impl TestFiles {
         progress: &Progress,
     ) -> Result<Self> {
         let device = device::take(path, serial)?;
+        let mut notes = vec![format!("{} was measured as a whole block device", path.display())];
+        if let Some(len) = len.filter(|len| *len > device.len) {
+            let (whole, wanted) = (size::human(device.len), size::human(len));
+            notes.push(format!("the device has {whole}, not the {wanted} of --size: measured to its end"));
+        }
         let len = len.unwrap_or(device.len).min(device.len) >> 20 << 20;
         if len < SMALLEST {
             let what = format!("a device of {} is too small to measure", size::human(len));
@@ -288,7 +294,7 @@ impl TestFiles {
             pace,
             in_memory: false,
             cold: file,
-            notes: vec![format!("{} was measured as a whole block device", path.display())],
+            notes,
             sized: RefCell::default(),
             small: RefCell::default(),
             seed,

@@ -86,11 +86,10 @@ impl ResultsFolder {
             false => Output::create_entry_at(&self.held, name)?,
         };
         let mut stream = FileStream::new(output.file().clone());
-        fill(&mut stream)
-            .and_then(|()| stream.flush().map_err(|error| error.to_string()))
-            // The stream's error names the path.
-            .map_err(Exit::failure)?;
-        drop(stream);
+        let filled = fill(&mut stream);
+        // After an error too: it alone reports the loss of the pending bytes. The stream's error names the path.
+        let written = stream.into_file().map_err(|error| error.to_string());
+        filled.and(written).map_err(Exit::failure)?;
         output.commit(Durability::None)?;
         Ok(())
     }

@@ -92,7 +92,8 @@ pub(crate) struct Run {
     #[arg(long, value_parser = names::<PeerProgram>(), value_name = "PROGRAM")]
     with: Option<PeerProgram>,
 
-    /// Resume an interrupted run in its results folder, with the same directories, experiments and seed
+    /// Resume an interrupted run in its results folder, with the same directories, experiments and seed; not a run of a
+    /// whole device
     #[arg(
         long,
         value_name = "FOLDER",
@@ -232,6 +233,10 @@ impl MeasureArgs {
             [] => vec![PathBuf::from(&run.directory)],
             several => several.iter().map(PathBuf::from).collect(),
         };
+        if directories.iter().any(|path| path.exists() && !path.is_dir()) {
+            let place = folder.path().display();
+            return Err(Exit::failure(format!("{place}: runs of a whole device cannot be resumed")));
+        }
         let defaults = self.options();
         let options = Options {
             directories,
@@ -281,7 +286,8 @@ impl MeasureArgs {
         });
         live.end();
         let Measured { document, profile } = measured?;
-        folder.finish(&document)?;
+        // A full disk does not hide the figures.
+        let written = folder.finish(&document);
         // A run without a strategy for any job has nothing to save for the other commands; a burst soon ends.
         let saves = !self.no_save && options.regime != Regime::Burst;
         let worth = profile.filter(|(_, measured)| saves && !measured.entries.is_empty());
@@ -293,13 +299,17 @@ impl MeasureArgs {
         } else {
             let view = if self.full { table::render } else { table::summary };
             let mut text = view(&document.printable(), table_options());
-            text.push_str(&format!("\nreport:  {}\n", folder.path().join("report.html").display()));
-            text.push_str(&format!("results: {} and results.csv\n", folder.path().join(DOCUMENT).display()));
+            if written.is_ok() {
+                let [report, results] = ["report.html", DOCUMENT].map(|name| folder.path().join(name));
+                text.push_str(&format!("\nreport:  {}\n", report.display()));
+                text.push_str(&format!("results: {} and results.csv\n", results.display()));
+            }
             if let Some(Ok(path)) = &saved {
                 text.push_str(&format!("profile: {}\n", path.display()));
             }
             Exit::print_raw(&text)?;
         }
+        written?;
         match saved {
             Some(Err(error)) => {
                 Err(Exit::failure(format!("profile: not saved, although the results are: {error}")))
