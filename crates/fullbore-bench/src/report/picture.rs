@@ -118,11 +118,22 @@ pub(super) fn wrapped(text: &str, width: usize, most: usize) -> Vec<String> {
 }
 
 /// Text of at most `width` characters, with an ellipsis if it was longer.
-pub(crate) fn clipped(text: &str, width: usize) -> String {
+fn clipped(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
     }
     text.chars().take(width.saturating_sub(1)).collect::<String>() + "…"
+}
+
+/// A name of at most `width` characters, with an ellipsis in place of its middle: names differ at their ends.
+pub(crate) fn shortened(name: &str, width: usize) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    if letters.len() <= width {
+        return name.to_owned();
+    }
+    let end = width.saturating_sub(1) / 2;
+    let (first, last) = (&letters[..width.saturating_sub(1) - end], &letters[letters.len() - end..]);
+    first.iter().chain(['…'].iter()).chain(last).collect()
 }
 
 /// Height of the title and of an entry of the legend.
@@ -212,5 +223,7 @@ mod tests {
         assert_eq!(wrapped("abcdefgh", 5, 2), ["abcd…"]);
         assert_eq!(clipped("abc", 3), "abc");
         assert!(wrapped("", 5, 2).is_empty());
+        assert_eq!(shortened("abcdefgh", 8), "abcdefgh");
+        assert_eq!(shortened("abcdefgh", 6), "abc…gh");
     }
 }
