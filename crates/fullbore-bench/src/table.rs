@@ -34,8 +34,8 @@ impl Default for TableOptions {
 const COLUMNS: [usize; 6] = [11, 6, 6, 11, 8, 8];
 const HEADINGS: [&str; 6] = ["rate", "±", "roof", "half-power", "µs/req", "ms/MB"];
 
-/// Formats the findings of a document as text: a block per experiment, advice at the end. No line is wider than
-/// requested (60 at least); the last ends in a newline.
+/// Formats the findings of a document as text: a block per experiment, advice at the end. Only commands are wider than
+/// requested (60 at least); the last line ends in a newline.
 pub fn render(document: &Document, options: TableOptions) -> String {
     let mut sheet = Sheet::new(options.width, options.colour);
     head(&mut sheet, document);
@@ -190,7 +190,7 @@ fn all_advice(sheet: &mut Sheet, document: &Document) {
     listed(sheet, "Advice", &document.findings.advice, |sheet, advice| {
         number += 1;
         sheet.wrapped(0, &format!("{number}. {} ({})", advice.text, advice.confidence.words()));
-        advice.setting.iter().for_each(|setting| sheet.wrapped(4, setting));
+        advice.setting.iter().for_each(|setting| sheet.command(setting));
     });
 }
 
@@ -211,8 +211,8 @@ fn use_this(sheet: &mut Sheet, document: &Document) {
         sheet.wrapped(0, &format!("{}, {}: {}, {rate}", found.job.words(), found.place, found.method));
         let other = found.no_difference_from.as_ref();
         let other = other.map(|other| format!("no significant difference from {other}"));
-        let more = [other, found.command.clone(), found.plain.clone()];
-        more.iter().flatten().for_each(|text| sheet.wrapped(4, text));
+        other.iter().for_each(|text| sheet.wrapped(4, text));
+        [&found.command, &found.plain].into_iter().flatten().for_each(|text| sheet.command(text));
     });
 }
 
@@ -273,6 +273,8 @@ fn warnings(sheet: &mut Sheet, document: &Document) {
 /// Lines of a summary at 80 columns: a page of 60, less those in which `bench` names its files.
 const LINES: usize = 55;
 const WARNINGS: usize = 8;
+/// Lines of a part without entries: a heading with the empty line before it, and the line about the others.
+const FRAME: usize = 3;
 const NAME: usize = 17;
 const RATE: usize = 12;
 
@@ -285,10 +287,6 @@ pub fn summary(document: &Document, options: TableOptions) -> String {
     if !recommended.is_empty() {
         sheet.heading("Use this");
         recommended.iter().for_each(|found| recommend(&mut sheet, found));
-    }
-    let regrets = document.findings.regrets.iter();
-    if let Some(worst) = regrets.max_by(|a, b| a.regret.value.total_cmp(&b.regret.value)) {
-        sheet.wrapped(0, &worst.text());
     }
     let part = || Sheet::new(options.width, options.colour);
     let mut last = part();
@@ -306,7 +304,7 @@ pub fn summary(document: &Document, options: TableOptions) -> String {
             let mut entry = entry(format!("{}. {} ({})", i + 1, advice.text, advice.confidence.words()));
             let used = |found: &Recommendation| [&found.command, &found.plain].contains(&&advice.setting);
             if let Some(setting) = advice.setting.as_ref().filter(|_| !recommended.iter().any(used)) {
-                entry.columns(&[("", 4)], setting);
+                entry.command(setting);
             }
             entry
         })
@@ -314,7 +312,15 @@ pub fn summary(document: &Document, options: TableOptions) -> String {
     if lead.is_empty() && !rest.is_empty() {
         entries.push(entry(NO_DEFAULT.into()));
     }
+    // The largest significant one.
+    let regrets = document.findings.regrets.iter().filter(|found| found.regret.low > 0.0);
+    let worst = regrets.max_by(|a, b| a.regret.value.total_cmp(&b.regret.value));
+    let worst = worst.map(|found| entry(found.text()));
+    // The heading of the next part has room in any case.
+    room = room.saturating_sub(worst.as_ref().map_or(0, Sheet::lines) + FRAME);
     add(&mut sheet, "Advice", entries, rest.len(), &mut room);
+    room += FRAME;
+    sheet.text.extend(worst.map(|entry| entry.text));
     let all = experiments(&document.experiments, &document.cells);
     let sentences = all.iter().filter_map(|experiment| {
         let sentence =
@@ -346,31 +352,25 @@ fn headlines(sheet: &mut Sheet, document: &Document, most: usize) {
     }
 }
 
-/// Adds a heading and the entries that there is room for, with a line about the others and `more` of them.
+/// Adds a heading, the entries that there is room for, and a line about the others and `more` of them; nothing if there are none.
 fn add(sheet: &mut Sheet, heading: &str, entries: Vec<Sheet>, more: usize, room: &mut usize) {
-    /// A heading with the empty line before it, and the line about the others.
-    const FRAME: usize = 3;
+    let all = entries.len() + more;
+    if all == 0 {
+        return;
+    }
     let mut left = room.saturating_sub(FRAME);
-    let mut shown = 0;
-    let all = entries.len();
-    for entry in entries {
-        if entry.lines() > left {
-            break;
-        }
-        if shown == 0 {
-            sheet.heading(heading);
-        }
-        left -= entry.lines();
-        shown += 1;
-        sheet.text += &entry.text;
+    let fits = |entry: &Sheet| {
+        let fits = entry.lines() <= left;
+        left -= if fits { entry.lines() } else { 0 };
+        fits
+    };
+    let shown: Vec<Sheet> = entries.into_iter().take_while(fits).collect();
+    sheet.heading(heading);
+    shown.iter().for_each(|entry| sheet.text += &entry.text);
+    if all > shown.len() {
+        sheet.line(&format!("… {} more with --full and in the report", all - shown.len()));
     }
-    if shown > 0 {
-        *room = left;
-        let more = more + all - shown;
-        if more > 0 {
-            sheet.line(&format!("… {more} more with --full and in the report"));
-        }
-    }
+    *room = left;
 }
 
 fn recommend(sheet: &mut Sheet, found: &Recommendation) {
@@ -381,7 +381,7 @@ fn recommend(sheet: &mut Sheet, found: &Recommendation) {
     }
     sheet.columns(&[(&capital(found.job.words()), NAME)], &text);
     if let Some(typed) = found.command.as_ref().or(found.plain.as_ref()) {
-        sheet.columns(&[("", 4)], typed);
+        sheet.command(typed);
     }
 }
 

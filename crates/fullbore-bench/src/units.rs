@@ -2,7 +2,9 @@
 
 /// Formats `value` with about three significant digits, without exponent between 0.001 and 10^7.
 pub(crate) fn significant(value: f64) -> String {
-    let magnitude = value.abs();
+    if value < 0.0 {
+        return format!("−{}", significant(-value));
+    }
     if value == 0.0 {
         return "0".into();
     }
@@ -10,7 +12,7 @@ pub(crate) fn significant(value: f64) -> String {
         return "unknown".into();
     }
     // Thresholds are at the values where rounding adds a digit: 9.995 becomes 10.0, not 10.00.
-    match magnitude {
+    match value {
         m if !(0.001..1e7).contains(&m) => format!("{value:.2e}"),
         m if m >= 99.95 => format!("{value:.0}"),
         m if m >= 9.995 => format!("{value:.1}"),
@@ -55,8 +57,11 @@ pub(crate) fn about_size(bytes: f64) -> String {
 
 /// Formats a share: `43%`, `0.4%`.
 pub(crate) fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    if percent.abs() < 0.995 && percent != 0.0 { format!("{percent:.1}%") } else { format!("{percent:.0}%") }
+    if share < 0.0 {
+        return format!("−{}", percent(-share));
+    }
+    let percent = share * 100.0 + 0.0;
+    if percent < 0.995 && percent != 0.0 { format!("{percent:.1}%") } else { format!("{percent:.0}%") }
 }
 
 /// Formats seconds per megabyte as milliseconds per megabyte (10^6 bytes), the unit of Riedel's figure 4.
@@ -83,7 +88,7 @@ mod tests {
             (1.0, "1.00"),
             (123.4, "123"),
             (99_999.0, "99999"),
-            (-2.5, "-2.50"),
+            (-2.5, "−2.50"),
             (f64::NAN, "unknown"),
         ] {
             assert_eq!(significant(value), text);
@@ -104,6 +109,7 @@ mod tests {
         assert_eq!(about_size(11_600.0), "11.3 KiB");
         assert_eq!(percent(0.434), "43%");
         assert_eq!(percent(0.004), "0.4%");
+        assert_eq!(percent(-0.0), "0%");
         assert_eq!(count(1, "sample") + " " + &count(2, "cell"), "1 sample 2 cells");
     }
 }

@@ -2,7 +2,9 @@
 
 mod synthetic;
 
-use fullbore_bench::document::{CacheState, Document, Proof, SeriesRef, StopReason, Warning};
+use fullbore_bench::document::{
+    CacheState, Document, Labels, Proof, SeriesRef, StopReason, Warning, experiments, series,
+};
 use fullbore_bench::stats::Verdict;
 use fullbore_bench::table::{TableOptions, render};
 
@@ -111,7 +113,9 @@ fn the_table_fits_its_width() {
     for width in [60, 80, 100, 132] {
         let table = render(&document, TableOptions { width, colour: false });
         for line in table.lines() {
-            assert!(line.chars().count() <= width, "{width}: {line}");
+            // Commands are on one line.
+            let is_command = ["    fullbore ", "    dd "].iter().any(|start| line.starts_with(start));
+            assert!(is_command || line.chars().count() <= width, "{width}: {line}");
             assert!(!line.contains('\x1b'));
         }
         if width == 80 {
@@ -126,4 +130,18 @@ fn the_table_fits_its_width() {
     }
     let coloured = render(&document, TableOptions { width: 80, colour: true });
     assert!(coloured.contains("\x1b[1m"));
+}
+
+#[test]
+fn equal_strategies_of_two_jobs_are_named_by_job() {
+    let mut document = synthetic::document();
+    document.cells.truncate(2);
+    for (cell, job) in document.cells.iter_mut().zip(["scan", "hash"]) {
+        cell.experiment = "jobs".into();
+        cell.labels =
+            Labels { job: job.into(), strategy: Some("auto".into()), ..Labels::of(job, "buffered") };
+    }
+    let described = experiments(&[], &document.cells).remove(0);
+    let names: Vec<String> = series(&document.cells, &described).into_iter().map(|one| one.name).collect();
+    assert_eq!(names, ["scan, auto", "hash, auto"]);
 }

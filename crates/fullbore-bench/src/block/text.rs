@@ -43,6 +43,11 @@ impl Sheet {
         }
     }
 
+    /// Adds a command on one line of any length, so that it can be copied.
+    pub(crate) fn command(&mut self, text: &str) {
+        self.line(&format!("    {}", text.replace('`', "")));
+    }
+
     fn painted(&self, style: &str, text: &str) -> String {
         if self.colour && !style.is_empty() { format!("\x1b[{style}m{text}\x1b[0m") } else { text.into() }
     }

@@ -241,7 +241,8 @@ pub(crate) fn cell_names(cells: &[Cell], described: &[Experiment]) -> BTreeMap<S
     names
 }
 
-/// Returns a name for each set of labels: the method, and every label that differs between them.
+/// Returns a name for each set of labels: the method, and every label that differs between them; with the job if that is not
+/// enough.
 fn distinguishing_names(all: &[&Labels]) -> Vec<String> {
     let fields: Vec<Vec<Option<String>>> = all.iter().map(|labels| described_fields(labels)).collect();
     let varies = |field: usize| fields.iter().any(|f| f[field] != fields[0][field]);
@@ -268,9 +269,13 @@ fn distinguishing_names(all: &[&Labels]) -> Vec<String> {
             }
         })
         .collect();
-    for i in 0..names.len() {
+    let repeated: Vec<bool> =
+        names.iter().map(|name| names.iter().filter(|other| *other == name).count() > 1).collect();
+    for (i, labels) in all.iter().enumerate() {
         if names[i].is_empty() {
-            names[i] = all[i].job.clone();
+            names[i] = labels.job.clone();
+        } else if repeated[i] && !labels.job.is_empty() {
+            names[i] = format!("{}, {}", labels.job, names[i]);
         }
         let same = (0..i).filter(|&j| names[j] == names[i]).count();
         if same > 0 {

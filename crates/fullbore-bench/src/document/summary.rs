@@ -138,8 +138,8 @@ pub fn summarise(samples: &[Sample], labels: &Labels, options: &SummaryOptions) 
     // decide which cells remain unfinished.
     let rate = bootstrap.after_stopping().median(&rates)?;
     let uncertainty = median_of(&usable, |s| Some(s.uncertainty)).unwrap_or(0.0);
-    // An error of accounting is the same in every sample.
-    let rate = rate.widened(uncertainty);
+    // An error of accounting is the same in every sample. One sample has no interval.
+    let rate = if rates.len() > 1 { rate.widened(uncertainty) } else { rate };
     let other_regime = regime.and_then(Regime::opposite).and_then(|other| {
         let others = of_regime(samples, Some(other));
         bootstrap.median(&others.into_iter().map(|i| samples[i].rate()).collect::<Vec<_>>())

@@ -8,7 +8,7 @@ use crate::document::{
     Summary, is_ordinary, page_size,
 };
 use crate::grouping::grouped;
-use crate::simplicity::fastest_known;
+use crate::simplicity::{fastest_cell, fastest_known};
 use crate::stats::{
     Bootstrap, Comparison, DEFAULT_MARGIN, Estimate, Verdict, compare_rates, correlation_time, quantile,
 };
@@ -353,18 +353,19 @@ fn quality(document: &Document) -> String {
 }
 
 pub(super) fn peak<'a>(document: &'a Document, line: &Series) -> Option<(&'a Cell, Estimate)> {
-    let rated = line.cells.iter().filter_map(|&c| {
-        let cell = &document.cells[c];
-        Some((cell, cell.summary.as_ref()?.rate))
-    });
-    rated.max_by(|a, b| a.1.value.total_cmp(&b.1.value))
+    fastest_cell(line.cells.iter().map(|&c| &document.cells[c])).map(|(cell, summary)| (cell, summary.rate))
 }
 
-/// A value with its interval, the unit once if all parts share it: `3.12 GB/s (3.05–3.18)`.
+/// A value with its interval, the unit once if all parts share it: `3.12 GB/s (3.05–3.18)`. One sample, or equal ones, have
+/// none.
 pub(crate) fn spanned(value: Estimate, text: impl Fn(f64) -> String) -> String {
+    if value.low == value.high {
+        return format!("{} (no interval)", text(value.value));
+    }
+    let negative = value.low < 0.0;
     let [middle, low, high] = [value.value, value.low, value.high].map(text);
     let unit = |t: &str| t.split_once(' ').map(|(_, unit)| unit.to_owned());
-    match (low.split_once(' '), unit(&middle) == unit(&low) && unit(&low) == unit(&high)) {
+    match (low.split_once(' '), unit(&middle) == unit(&low) && unit(&low) == unit(&high) && !negative) {
         (Some((bare, _)), true) => {
             format!("{middle} ({bare}–{})", high.split_once(' ').map_or(high.as_str(), |(h, _)| h))
         }
@@ -383,6 +384,10 @@ pub(super) fn against(comparison: &Comparison, other: &str) -> String {
     let Estimate { value, low, high } = comparison.ratio;
     match comparison.verdict {
         Verdict::NoDifferenceThatMatters => format!("no difference that matters from {other}"),
+        Verdict::Unclear if let Some(why) = comparison.unclear_because() => {
+            let interval = if low == high { "no interval".into() } else { format!("{low:.2}–{high:.2}") };
+            format!("{} times {other} ({interval}; unclear: {why})", units::significant(value))
+        }
         Verdict::Unclear => format!("no significant difference from {other} (ratio {low:.2}–{high:.2})"),
         Verdict::Faster | Verdict::Slower => {
             format!("{} times {other} ({low:.2}–{high:.2})", units::significant(value))
@@ -410,6 +415,10 @@ mod tests {
         let rate = Estimate { value: 1.01e9, low: 0.95e9, high: 1.2e9 };
         assert_eq!(spanned(rate, units::rate), "1.01 GB/s (950 MB/s to 1.20 GB/s)");
         assert_eq!(spanned(rate, units::significant), "1.01e9 (9.50e8–1.20e9)");
+        let around_zero = Estimate { value: 1.0, low: -2.0, high: 3.0 };
+        assert_eq!(spanned(around_zero, units::significant), "1.00 (−2.00 to 3.00)");
+        let one = Estimate { low: 1.0, high: 1.0, ..around_zero };
+        assert_eq!(spanned(one, units::significant), "1.00 (no interval)");
     }
 
     #[test]
@@ -420,6 +429,14 @@ mod tests {
         assert_eq!(
             described(Verdict::Unclear, ratio(1.1, 0.9, 1.28)),
             "no significant difference from mmap (ratio 0.90–1.28)"
+        );
+        assert_eq!(
+            described(Verdict::Unclear, ratio(2.4, 1.76, 3.29)),
+            "2.40 times mmap (1.76–3.29; unclear: too few samples)"
+        );
+        assert_eq!(
+            described(Verdict::Unclear, ratio(1.02, 1.01, 1.04)),
+            "1.02 times mmap (1.01–1.04; unclear: less than 3% apart)"
         );
         assert_eq!(
             described(Verdict::NoDifferenceThatMatters, ratio(1.0, 0.99, 1.01)),

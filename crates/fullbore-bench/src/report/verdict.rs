@@ -38,8 +38,7 @@ pub(crate) fn verdict(document: &Document, experiment: &Experiment, lines: &[Ser
         described.extend(along(document, experiment, group, job));
     }
     if more > 0 {
-        let more = units::count(more, "kind of job").replace("jobs", "job");
-        described.push(format!("{more} more in the tables."));
+        described.push(format!("{} of job more in the tables.", units::count(more, "kind")));
     }
     described.extend(cost(document, &all));
     described.extend(request_sentences(document, experiment, &all));
@@ -74,9 +73,10 @@ fn best(
     peaks.sort_by(|a, b| b.3.value.total_cmp(&a.3.value));
     let (name, line, cell, rate) =
         peaks.first().map(|(name, line, cell, rate)| (name, *line, *cell, *rate))?;
-    // For small random requests the number per second counts.
+    // For small random requests the number per second counts, if they have one size.
+    let one_size = peaks.iter().all(|peak| peak.2.labels.request_bytes == cell.labels.request_bytes);
     let random = line.labels.is_random_over_file() && experiment.axis != Axis::Request;
-    let counted = random || experiment.figures.first() == Some(&Figure::Requests);
+    let counted = one_size && (random || experiment.figures.first() == Some(&Figure::Requests));
     let requests = cell.summary.as_ref().and_then(|s| Measure::Requests.of(s)).filter(|_| counted);
     let speed = match requests {
         Some(requests) => spanned(requests, units::requests_rate),
@@ -269,6 +269,10 @@ impl AxisVerdict<'_> {
                 units::percent(comparison.ratio.low),
                 units::percent(comparison.ratio.high)
             ),
+            _ if comparison.unclear_because().is_some() => {
+                let worst_is = against(&comparison, "aligned");
+                format!("lowest rate at {} off: {worst_is}.", units::size(self.at(worst)))
+            }
             _ => format!(
                 "no measurable cost of misalignment; lowest rate at {} off: {}.",
                 units::size(self.at(worst)),

@@ -41,6 +41,16 @@ pub struct Comparison {
     pub verdict: Verdict,
 }
 
+impl Comparison {
+    /// Returns the reason why there is no verdict although the interval excludes 1; `None` otherwise.
+    pub(crate) fn unclear_because(&self) -> Option<&'static str> {
+        let undecided = self.verdict == Verdict::Unclear && !self.ratio.contains(1.0);
+        let most = 1.0 + DEFAULT_MARGIN;
+        let near = self.ratio.value < most && self.ratio.value > 1.0 / most;
+        undecided.then_some(if near { "less than 3% apart" } else { "too few samples" })
+    }
+}
+
 /// Minimum number of samples of each set for a verdict: three all above another three occur by chance in one case of
 /// ten. Correlated samples are never taken to be worth fewer, because the interval would then be the extremes.
 const FEWEST_SAMPLES: usize = 4;

@@ -105,6 +105,8 @@ fn of_choice(choice: &Choice, input: &AdviceInput<'_>) -> Option<Candidate> {
     let text = if choice.strategy == how { String::new() } else { format!(" (`{}`)", choice.strategy) };
     let stands = if ratio.found.is_greater() {
         format!("{} as fast as {rival}{}", ratio.times(), ratio.at_cost())
+    } else if let Some(why) = ratio.found.unclear_because() {
+        format!("{} as fast as {rival} (unclear: {why})", ratio.times())
     } else if ratio.found.is_undecided() {
         format!("no significant difference from {rival}")
     } else {

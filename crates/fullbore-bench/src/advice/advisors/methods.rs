@@ -286,6 +286,7 @@ pub(super) fn variants<'a>(input: &AdviceInput<'a>) -> Vec<Vec<EligibleCell<'a>>
 /// A variant's name; a cell without one is named by its counterpart.
 fn variant_name(eligible: &EligibleCell<'_>, other: &EligibleCell<'_>) -> String {
     match (&eligible.labels.variant, other.labels.variant.as_deref()) {
+        (Some(variant), _) if variant.starts_with("as ") => format!("“{variant}”"),
         (Some(variant), _) => variant.clone(),
         (None, Some("scalar")) => "vector instructions".into(),
         (None, Some("oldest first")) => "completion in any order".into(),
