@@ -36,7 +36,7 @@ fn page(name: &str, document: &Document) -> PathBuf {
 
 fn whole() -> &'static Document {
     static WHOLE: OnceLock<Document> = OnceLock::new();
-    WHOLE.get_or_init(synthetic::full::document)
+    WHOLE.get_or_init(synthetic::full)
 }
 
 /// Texts of charts that overlap, or extend beyond their chart.

@@ -1,7 +1,7 @@
 //! Pairs of results documents with known differences.
 
 use crate::synthetic;
-use fullbore_bench::document::{CacheState, Cell, Document, Labels, Latency, Proof, Run, Sample};
+use fullbore_bench::document::{Audit, CacheState, Cell, Document, Labels, Latency, Proof, Sample};
 use fullbore_bench::stats::Xoshiro256;
 
 /// The distribution of a cell's samples around its true rate.
@@ -63,7 +63,6 @@ pub(crate) fn labels(request: u64) -> Labels {
     }
 }
 
-/// A cell by its law.
 pub(crate) fn cell(id: &str, labels: Labels, law: &Law, rng: &mut Xoshiro256) -> Cell {
     let mut cell = Cell::new(id, "read", labels);
     let bytes = 64 << 20;
@@ -91,9 +90,9 @@ pub(crate) fn cell(id: &str, labels: Labels, law: &Law, rng: &mut Xoshiro256) ->
 /// A document of cells `read/0`, `read/1` … by their laws.
 pub(crate) fn document(laws: &[Law], seed: u64) -> Document {
     let mut rng = Xoshiro256::seeded(seed);
-    let started = format!("2026-11-{:02}T10:00:00Z", 1 + seed % 28);
-    let run = Run { started, seed, ..synthetic::run() };
-    let mut document = Document::new(run, synthetic::environment());
+    let mut document = Document { audit: Audit::default(), ..synthetic::unmeasured() };
+    document.run.started = format!("2026-11-{:02}T10:00:00Z", 1 + seed % 28);
+    document.run.seed = seed;
     for (number, law) in laws.iter().enumerate() {
         document.cells.push(cell(&format!("read/{number}"), labels(4096 << number), law, &mut rng));
     }
