@@ -9,9 +9,6 @@ pub const NULL: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 
 /// Creates directories on different file systems: that of the build, tmpfs, and those in `FULLBORE_TEST_DIRS`
 /// (colon-separated), such as XFS and btrfs on loop devices.
-///
-/// # Panics
-/// If a directory cannot be created.
 pub fn directories() -> Vec<tempfile::TempDir> {
     let mut roots = vec![build_directory()];
     match Path::new("/dev/shm") {
@@ -31,9 +28,6 @@ pub fn directories() -> Vec<tempfile::TempDir> {
 
 /// Returns `target/tmp` of the build: on a disk where the system's temporary directory may be in memory, and ignored by git.
 /// A program that cargo did not put into `target/PROFILE/deps` gets the system's temporary directory.
-///
-/// # Panics
-/// If the directory cannot be created.
 pub fn build_directory() -> PathBuf {
     let test = std::env::current_exe().expect("a test is a file");
     let profile = test.ancestors().find(|folder| folder.ends_with("deps")).and_then(Path::parent);
@@ -64,10 +58,14 @@ pub fn bytes(len: usize, seed: u64) -> Vec<u8> {
     .collect()
 }
 
+/// Writes a file in a directory; returns its path.
+pub fn write_file(directory: impl AsRef<Path>, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+    let path = directory.as_ref().join(name);
+    fs::write(&path, content).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    path
+}
+
 /// Reads `len` bytes at an offset by std, or fewer at the end.
-///
-/// # Panics
-/// If the file cannot be read.
 pub fn read_at(path: &Path, offset: u64, len: usize) -> Vec<u8> {
     let mut file = File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     file.seek(SeekFrom::Start(offset)).expect("a file has offsets");
@@ -78,9 +76,6 @@ pub fn read_at(path: &Path, offset: u64, len: usize) -> Vec<u8> {
 
 /// Creates a symbolic link to a file. False, with the reason printed, where the system makes none: Windows needs a
 /// privilege, and Wine reports success.
-///
-/// # Panics
-/// If a Unix system makes none.
 pub fn symlink(target: &Path, link: &Path) -> bool {
     #[cfg(unix)]
     std::os::unix::fs::symlink(target, link).unwrap_or_else(|error| panic!("{}: {error}", link.display()));
@@ -96,9 +91,6 @@ pub fn symlink(target: &Path, link: &Path) -> bool {
 }
 
 /// Creates a named pipe for this user. Not every Unix has the call in a form that Rust's libraries offer.
-///
-/// # Panics
-/// If it cannot be created.
 #[cfg(unix)]
 pub fn fifo(path: &Path) {
     let made = std::process::Command::new("mkfifo").args(["-m", "600"]).arg(path).status();
@@ -110,9 +102,6 @@ pub fn fifo(path: &Path) {
 const LISTED: &str = if cfg!(target_os = "linux") { "/proc/self/fd" } else { "/dev/fd" };
 
 /// The number of handles of this process on a file. Windows does not count them: 1 means that there is one.
-///
-/// # Panics
-/// If a Unix system does not list them.
 pub fn open_handles(path: &Path) -> usize {
     #[cfg(unix)]
     {
@@ -127,9 +116,6 @@ pub fn open_handles(path: &Path) -> usize {
 }
 
 /// True if a rename can replace a file that is open. Wine 8 refuses it.
-///
-/// # Panics
-/// If a file cannot be made.
 pub fn replaces_open_files(directory: &Path) -> bool {
     let [old, new] = ["replaced", "replacement"].map(|name| directory.join(format!(".{name}")));
     let open = File::create(&old).expect("a file can be created");

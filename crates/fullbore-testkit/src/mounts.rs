@@ -5,9 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Runs a program of the system and returns its output, without the last line break.
-///
-/// # Errors
-/// The reason for the failure.
 pub fn command<I: AsRef<OsStr>>(
     program: &str,
     arguments: impl IntoIterator<Item = I>,
@@ -30,9 +27,6 @@ pub struct LoopDevice(PathBuf);
 
 impl LoopDevice {
     /// Creates a device on the file `image`; `option` is one of `losetup`.
-    ///
-    /// # Errors
-    /// The reason for the failure.
     pub fn new(image: &Path, option: &str) -> Result<Self, String> {
         let words = ["--find".as_ref(), "--show".as_ref(), option.as_ref(), image.as_os_str()];
         Ok(Self(command("losetup", words)?.into()))
@@ -56,12 +50,6 @@ pub struct Mount(PathBuf);
 
 impl Mount {
     /// Mounts at `place`, which is created if it does not exist, with the arguments of `mount(8)`.
-    ///
-    /// # Errors
-    /// The reason for the failure.
-    ///
-    /// # Panics
-    /// If `place` cannot be created.
     pub fn new(words: &[&str], place: &Path) -> Result<Self, String> {
         std::fs::create_dir_all(place).expect("a new directory");
         command("mount", words.iter().map(OsStr::new).chain([place.as_os_str()]))?;
@@ -69,9 +57,6 @@ impl Mount {
     }
 
     /// Mounts a file system in memory, with options.
-    ///
-    /// # Errors
-    /// The reason for the failure.
     pub fn in_memory(options: &str, place: &Path) -> Result<Self, String> {
         Self::new(&["-t", "tmpfs", "-o", options, "tmpfs"], place)
     }

@@ -12,6 +12,7 @@ use fullbore::operation::{Encoding, Part, Search, Split};
 use fullbore::pattern::{Comparison, CopyEvent, CopyOptions, Progress, Worker};
 use fullbore::strategy::StrategySpec;
 use fullbore::{Job, fold_fn, op};
+use fullbore_testkit::ground::write_file;
 use tempfile::TempDir;
 
 /// Returns 2.6 MB, 1.5 MB of it lines: enough for stripes and several workers.
@@ -92,8 +93,7 @@ fn typed_operations_equal_the_parsed_ones() {
 #[test]
 fn a_transform_is_whole_or_absent() {
     let (directory, path, text) = directory();
-    let output = directory.path().join("output");
-    fs::write(&output, "before").unwrap();
+    let output = write_file(directory.path(), "output", "before");
     let progress = Arc::new(Progress::default());
     progress.cancel();
     let cancelled = Job::new().progress(progress).transform(&op::shift(10), &path, &output);
@@ -117,8 +117,7 @@ fn comparisons_find_the_first_difference() {
     let (directory, path, mut text) = directory();
     assert_eq!(fullbore::compare(&path, &text[..]).unwrap(), Comparison::Equal);
     text[2_000_000] ^= 1;
-    let other = directory.path().join("other");
-    fs::write(&other, &text).unwrap();
+    let other = write_file(directory.path(), "other", &text);
     let (found, _) = Job::new().memory_limit(8 << 20).compare(&path, &other).unwrap();
     let Comparison::Differ { at, .. } = found else { panic!("{found:?}") };
     assert_eq!(at.offset, 2_000_000);
@@ -324,8 +323,7 @@ fn a_copy_with_options_reports_its_events() {
 #[test]
 fn both_sides_of_a_comparison_are_read_alike() {
     let (directory, path, text) = directory();
-    let short = directory.path().join("short");
-    fs::write(&short, &text[..100_000]).unwrap();
+    let short = write_file(directory.path(), "short", &text[..100_000]);
     let plans: Arc<Mutex<Vec<String>>> = Arc::default();
     let recorded = plans.clone();
     let job = Job::new().on_plan(move |_, plan| {

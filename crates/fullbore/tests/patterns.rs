@@ -9,7 +9,7 @@ use fullbore::fold_fn;
 use fullbore::operation::{Fold, Part, Search, Split};
 use fullbore::pattern::{Executor, Progress, fold, search};
 use fullbore::strategy::{Planner, Purpose, Strategy, StrategySpec};
-use fullbore_testkit::ground::{bytes, everywhere};
+use fullbore_testkit::ground::{bytes, everywhere, write_file};
 use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
 
@@ -318,8 +318,7 @@ fn files_without_a_length_are_read_to_their_end() {
 #[test]
 fn a_plan_notes_exactly_the_emulated_dropping() {
     everywhere(|directory| {
-        let path = directory.join("file");
-        std::fs::write(&path, bytes(100_000, 8)).unwrap();
+        let path = write_file(directory, "file", bytes(100_000, 8));
         let file = File::open(&path).unwrap();
         let support = file.with_cache(CachePolicy::DontCache).1;
         let spec: StrategySpec = "method=uncached".parse().unwrap();

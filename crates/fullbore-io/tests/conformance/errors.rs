@@ -6,6 +6,7 @@ use std::path::Path;
 use fullbore_io::error::{Error, ErrorKind};
 
 use crate::subject::{Interface, each};
+use fullbore_testkit::ground::write_file;
 use fullbore_testkit::numbers;
 
 /// The kind of the error of a transfer for which the file was not opened.
@@ -23,8 +24,7 @@ fn assert_refused(error: &Error, kind: ErrorKind, path: &Path, interface: &Inter
 #[test]
 fn calls_must_match_the_open_mode() {
     each(|directory, interface| {
-        let path = directory.join("file");
-        fs::write(&path, b"bytes").unwrap();
+        let path = write_file(directory, "file", b"bytes");
         let reader = interface.open(&path).unwrap();
         for error in [
             reader.write_at(b"no", 0).unwrap_err(),
@@ -77,8 +77,7 @@ fn directories_and_missing_files_are_refused() {
 #[test]
 fn offsets_that_no_file_can_have_are_errors() {
     each(|directory, interface| {
-        let path = directory.join("file");
-        fs::write(&path, b"bytes").unwrap();
+        let path = write_file(directory, "file", b"bytes");
         let file = interface.open_write(&path).unwrap();
         for offset in [u64::MAX, u64::MAX - 1, 1 << 63] {
             let error = file.read_at(&mut [0; 8], offset).unwrap_err();
@@ -101,8 +100,7 @@ fn offsets_that_no_file_can_have_are_errors() {
 #[test]
 fn a_clone_stays_open_after_another_is_closed() {
     each(|directory, interface| {
-        let path = directory.join("file");
-        fs::write(&path, b"bytes").unwrap();
+        let path = write_file(directory, "file", b"bytes");
         let file = interface.open_write(&path).unwrap();
         let clone = file.close_one().unwrap();
         drop(file);

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use fullbore_io::error::ErrorKind;
 use fullbore_io::file::File;
-use fullbore_testkit::ground::bytes;
+use fullbore_testkit::ground::{bytes, write_file};
 
 use crate::subject::{Subject, each};
 
@@ -116,8 +116,7 @@ fn writes_of_every_length_at_every_offset() {
 #[test]
 fn an_empty_buffer_transfers_nothing() {
     each(|directory, interface| {
-        let path = directory.join("file");
-        fs::write(&path, b"bytes").unwrap();
+        let path = write_file(directory, "file", b"bytes");
         let file = interface.open_write(&path).unwrap();
         for offset in [0, 1, 5, 6, 4096, 1 << 40] {
             assert_eq!(file.read_at(&mut [], offset).unwrap(), 0);
@@ -168,8 +167,7 @@ fn threads_read_and_write_their_own_parts() {
 #[test]
 fn threads_extend_one_file() {
     each(|directory, interface| {
-        let path = directory.join("file");
-        fs::write(&path, b"").unwrap();
+        let path = write_file(directory, "file", b"");
         let data = bytes(THREADS * 20_011, 3);
         let file = interface.open_write(&path).unwrap();
         std::thread::scope(|scope| {
@@ -243,9 +241,8 @@ fn vectors_transfer_the_bytes_of_one_buffer() {
 #[test]
 fn vectors_beyond_the_end_fail_or_are_short() {
     each(|directory, interface| {
-        let path = directory.join("file");
         let model = bytes(5000, 3);
-        fs::write(&path, &model).unwrap();
+        let path = write_file(directory, "file", &model);
         let file = interface.open(&path).unwrap();
         let mut parts = vec![vec![0; 10], vec![], vec![0; 4990], vec![0; 1]];
         let error = file.read_exact_vectored_at(&mut parts, 0).unwrap_err();

@@ -14,29 +14,21 @@ use fullbore_testkit::ground::everywhere;
 pub(crate) trait Subject: Sync {
     /// Reads once, possibly short; returns the number of bytes.
     fn read_at(&self, data: &mut [u8], offset: u64) -> Result<usize>;
-    /// Fills `data` or fails.
     fn read_exact_at(&self, data: &mut [u8], offset: u64) -> Result<()>;
     /// Writes once, possibly short; returns the number of bytes.
     fn write_at(&self, data: &[u8], offset: u64) -> Result<usize>;
-    /// Writes all of `data` or fails.
     fn write_all_at(&self, data: &[u8], offset: u64) -> Result<()>;
-    /// Fills all buffers.
     fn read_exact_vectored_at(&self, parts: &mut [Vec<u8>], offset: u64) -> Result<()>;
     /// Makes one scattered read, possibly short.
     fn read_vectored_at(&self, parts: &mut [Vec<u8>], offset: u64) -> Result<usize>;
-    /// Writes all buffers.
     fn write_all_vectored_at(&self, parts: &[Vec<u8>], offset: u64) -> Result<()>;
-    /// Syncs the data.
     fn sync_data(&self) -> Result<()>;
-    /// Syncs data and metadata.
     fn sync_all(&self) -> Result<()>;
-    /// Returns the length, in bytes.
     fn len(&self) -> Result<u64>;
     /// Closes one clone of this handle and returns another.
     fn close_one(&self) -> Result<Box<dyn Subject>>;
 }
 
-/// An interface to files.
 #[derive(Clone)]
 pub(crate) enum Interface {
     Synchronous(CachePolicy),
@@ -58,19 +50,16 @@ impl Interface {
         })
     }
 
-    /// Opens a file for reading.
     pub(crate) fn open(&self, path: &Path) -> Result<Box<dyn Subject>> {
         let path = path.to_owned();
         self.over(move || File::open(path))
     }
 
-    /// Opens a file for reading and writing.
     pub(crate) fn open_write(&self, path: &Path) -> Result<Box<dyn Subject>> {
         let path = path.to_owned();
         self.over(move || File::open_write(path))
     }
 
-    /// Wraps an open file.
     pub(crate) fn take(&self, file: std::fs::File, path: &Path) -> Result<Box<dyn Subject>> {
         let path = path.to_owned();
         self.over(move || File::from_fd(file.into(), path))

@@ -1,18 +1,12 @@
 //! Every access method and file call under every fault: the bytes or the error are right, and the fault did occur.
 
-use std::error::Error as _;
-use std::fs;
-use std::path::Path;
+use super::*;
 
-use fullbore_io::buf::{Direction, Pool};
-use fullbore_io::engine::{CachePolicy, Method};
-use fullbore_io::error::Result;
-use fullbore_io::fault::{Fault, Plan};
-use fullbore_io::file::File;
-use fullbore_testkit::ground::{bytes, everywhere};
+use std::error::Error as _;
+
+use fullbore_io::buf::Direction;
 
 use crate::cases::{Case, LENGTH, REQUEST, faults_of, is_io_error};
-use crate::{each, queue, read};
 
 /// Requests in flight, and their length: some start inside blocks.
 const REQUESTS: (usize, usize) = (4, REQUEST - 5);

@@ -10,9 +10,10 @@ use std::path::Path;
 
 use fullbore_io::buf::{ALIGNMENT, Pool};
 use fullbore_io::engine::{self, Availability, CachePolicy, EngineConfig, IoQueue, METHODS, Method};
-use fullbore_io::error::{Error, Result};
+use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::fault::{Fault, Plan};
 use fullbore_io::file::File;
-use fullbore_testkit::ground::{bytes, everywhere};
+use fullbore_testkit::ground::{bytes, everywhere, write_file};
 
 /// Calls `test` on every file system for every transferring method and cache policy that works there.
 fn each(test: impl Fn(&Path, &'static Method, CachePolicy) + Sync) {
@@ -22,8 +23,7 @@ fn each(test: impl Fn(&Path, &'static Method, CachePolicy) + Sync) {
 /// Calls `test` for every transferring method and cache policy that works in a directory; prints the reason for each combination
 /// skipped.
 fn each_in(directory: &Path, mut test: impl FnMut(&'static Method, CachePolicy)) {
-    let path = directory.join("probe");
-    fs::write(&path, bytes(3 * ALIGNMENT, 1)).unwrap();
+    let path = write_file(directory, "probe", bytes(3 * ALIGNMENT, 1));
     let file = File::open_write(&path).unwrap();
     let mut tested = 0;
     for &method in METHODS.iter().filter(|method| method.capabilities.transfers && method.name != "null") {

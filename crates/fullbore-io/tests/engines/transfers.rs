@@ -1,15 +1,9 @@
 //! Every engine moves any bytes at any offset, and reports a truncated file in the same way. The results are checked through
 //! `std::fs`, not through the engine.
 
-use std::fs;
+use super::*;
 
-use fullbore_io::buf::{ALIGNMENT, Pool};
-use fullbore_io::engine::{self, CachePolicy, EngineConfig, IoQueue, METHODS};
-use fullbore_io::error::ErrorKind;
-use fullbore_io::file::File;
-use fullbore_testkit::ground::{bytes, directories, read_at};
-
-use crate::{each, queue, read, write};
+use fullbore_testkit::ground::{directories, read_at};
 
 /// Returns offsets and lengths around all block and sector edges.
 fn runs() -> Vec<(u64, usize)> {
@@ -23,9 +17,8 @@ fn runs() -> Vec<(u64, usize)> {
 #[test]
 fn reads_any_run_of_a_file() {
     each(|directory, method, cache| {
-        let path = directory.join("read");
         let content = bytes(17 * ALIGNMENT + 333, 2);
-        fs::write(&path, &content).unwrap();
+        let path = write_file(directory, "read", &content);
         let file = File::open(&path).unwrap();
         let mut pool = Pool::new(1, 6 * ALIGNMENT).unwrap();
         let mut queue = queue(method, cache, &file, false, 1, &pool, Some(content.len() as u64)).unwrap();
@@ -44,8 +37,7 @@ fn reads_any_run_of_a_file() {
 #[test]
 fn ranges_that_no_file_can_contain_are_refused() {
     each(|directory, method, cache| {
-        let path = directory.join("nowhere");
-        fs::write(&path, "old").unwrap();
+        let path = write_file(directory, "nowhere", "old");
         let file = File::open_write(&path).unwrap();
         let mut pool = Pool::new(1, ALIGNMENT).unwrap();
         let mut queue = queue(method, cache, &file, true, 1, &pool, None).unwrap();
@@ -87,9 +79,8 @@ fn reads_up_to_an_unknown_end() {
 #[test]
 fn writes_change_exactly_their_range() {
     each(|directory, method, cache| {
-        let path = directory.join("write");
         let mut content = bytes(17 * ALIGNMENT + 333, 4);
-        fs::write(&path, &content).unwrap();
+        let path = write_file(directory, "write", &content);
         let file = File::open_write(&path).unwrap();
         let mut pool = Pool::new(1, 6 * ALIGNMENT).unwrap();
         // Windows drops written pages after a flush of the device, which takes its time.
@@ -136,9 +127,8 @@ fn writes_files_of_any_size_with_many_requests_in_flight() {
 #[test]
 fn queues_reach_their_depth() {
     each(|directory, method, cache| {
-        let path = directory.join("deep");
         let content = bytes(64 * ALIGNMENT, 5);
-        fs::write(&path, &content).unwrap();
+        let path = write_file(directory, "deep", &content);
         let file = File::open(&path).unwrap();
         let found = read(method, cache, &file, content.len(), (16, ALIGNMENT)).unwrap();
         assert!(found == content, "{} cache={cache}", method.name);
@@ -153,8 +143,7 @@ fn polled_requests_complete_and_are_timed() {
         if method.capabilities.batched {
             return; // A batched method holds requests back until the caller waits.
         }
-        let path = directory.join("timed");
-        fs::write(&path, bytes(64 * ALIGNMENT, 6)).unwrap();
+        let path = write_file(directory, "timed", bytes(64 * ALIGNMENT, 6));
         let file = File::open(&path).unwrap();
         let depth = method.capabilities.depth.min(8);
         let mut pool = Pool::new(depth, 4 * ALIGNMENT).unwrap();
@@ -190,8 +179,7 @@ fn polled_requests_complete_and_are_timed() {
 fn latencies_end_at_delivery() {
     const WORK: std::time::Duration = std::time::Duration::from_millis(2);
     each(|directory, method, cache| {
-        let path = directory.join("delivered");
-        fs::write(&path, bytes(8 * ALIGNMENT, 7)).unwrap();
+        let path = write_file(directory, "delivered", bytes(8 * ALIGNMENT, 7));
         let file = File::open(&path).unwrap();
         let depth = method.capabilities.depth.min(4);
         let mut pool = Pool::new(depth, ALIGNMENT).unwrap();
@@ -217,9 +205,8 @@ fn views_show_the_file() {
         if !method.capabilities.mapped {
             return;
         }
-        let path = directory.join("view");
         let content = bytes(23 * ALIGNMENT + 11, 6);
-        fs::write(&path, &content).unwrap();
+        let path = write_file(directory, "view", &content);
         let file = File::open_write(&path).unwrap();
         let pool = Pool::new(1, ALIGNMENT).unwrap();
         let mut reader = queue(method, cache, &file, false, 1, &pool, Some(content.len() as u64)).unwrap();
@@ -280,8 +267,7 @@ fn a_view_truncated_during_use_has_the_same_error() {
         if !method.capabilities.mapped {
             return;
         }
-        let path = directory.join("cut");
-        fs::write(&path, bytes(64 * ALIGNMENT, 8)).unwrap();
+        let path = write_file(directory, "cut", bytes(64 * ALIGNMENT, 8));
         let file = File::open(&path).unwrap();
         let pool = Pool::new(1, ALIGNMENT).unwrap();
         let mut reader = queue(method, cache, &file, false, 1, &pool, Some(64 * ALIGNMENT as u64)).unwrap();

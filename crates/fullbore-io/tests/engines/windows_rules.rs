@@ -2,23 +2,17 @@
 //! aligned memory, locks bind transfers, a mapped file is not truncated, a held file is not replaced. On Windows some rules
 //! also meet real holders of files.
 
-use std::fs;
+use super::*;
+
 use std::io::{IoSlice, IoSliceMut, Read, Seek, SeekFrom, Write};
-use std::path::Path;
 
 use fullbore_io::asynchronous::{AsyncFile, AsyncStream, Backend, Driver, DriverConfig};
-use fullbore_io::buf::Pool;
-use fullbore_io::engine::{self, Method};
-use fullbore_io::error::{Error, ErrorKind, Result};
-use fullbore_io::fault::{Fault, Plan};
-use fullbore_io::file::{CachePolicy, Durability, File, Output, Support};
+use fullbore_io::file::{CachePolicy, Durability, Output, Support};
 use fullbore_io::stream::FileStream;
-use fullbore_testkit::ground::{bytes, everywhere};
 use futures_lite::future::block_on;
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
 
 use crate::cases::REQUEST;
-use crate::{each_in, queue, read, write};
 
 /// Length of the files: many requests, not a multiple of the sector.
 const LENGTH: usize = 12 * REQUEST + 777;
@@ -76,8 +70,7 @@ fn each_direct(test: impl Fn(&'static Method, CachePolicy, &Path) + Sync) {
     everywhere(|directory| {
         each_in(directory, |method, cache| {
             if method.capabilities.passes_cache(cache) {
-                let path = directory.join("file");
-                fs::write(&path, bytes(LENGTH, 3)).unwrap();
+                let path = write_file(directory, "file", bytes(LENGTH, 3));
                 test(method, cache, &path);
                 fs::remove_file(&path).unwrap();
             }
@@ -291,8 +284,7 @@ fn a_locked_file_does_not_refute_a_method() {
 #[test]
 fn a_mapped_file_is_not_truncated_and_the_error_says_so() {
     everywhere(|directory| {
-        let path = directory.join("file");
-        fs::write(&path, bytes(10_000, 10)).unwrap();
+        let path = write_file(directory, "file", bytes(10_000, 10));
         let plan = Plan::new(1).with(Fault::Mapped);
         let file = File::open_write(&path).unwrap().with_faults(&plan);
         file.set_len(9000).unwrap();
@@ -336,8 +328,7 @@ fn a_commit_over_a_held_file_loses_nothing_and_says_so() {
     everywhere(|directory| {
         let directory = directory.join("held");
         fs::create_dir(&directory).unwrap();
-        let path = directory.join("file");
-        fs::write(&path, b"old").unwrap();
+        let path = write_file(directory, "file", b"old");
         let begin = |held: bool| {
             let plan = Plan::new(1);
             let plan = if held { plan.with(Fault::Held) } else { plan };
@@ -363,8 +354,7 @@ fn a_file_that_another_handle_does_not_share_is_explained() {
     use fullbore_io::file::{Mode, OpenOptions};
 
     let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("file");
-    fs::write(&path, b"old").unwrap();
+    let path = write_file(directory.path(), "file", b"old");
     let hold = |share| fs::OpenOptions::new().read(true).share_mode(share).open(&path).unwrap();
     let held = |error: Error| {
         assert_eq!((error.kind(), error.path()), (ErrorKind::Locked, path.as_path()), "{error}");

@@ -1,13 +1,8 @@
 //! Files with `delete_on_close`: close, drop and cleanup.
 
-use std::fs;
-use std::path::Path;
+use super::*;
 
-use fullbore_io::file::{File, Hint, Mode, OpenOptions, Share, Support};
-
-#[cfg(target_os = "linux")]
-use crate::traced;
-use fullbore_testkit::ground::{everywhere, replaces_open_files};
+use fullbore_testkit::ground::replaces_open_files;
 
 fn deleted_on_close(path: &Path, mode: Mode) -> File {
     OpenOptions::new().mode(mode).delete_on_close(true).open(path).unwrap()
@@ -149,8 +144,7 @@ fn a_name_that_cannot_be_removed_fails_close_but_not_drop() {
     everywhere(|directory| {
         let inner = directory.join("inner");
         fs::create_dir(&inner).unwrap();
-        let path = inner.join("file");
-        fs::write(&path, "").unwrap();
+        let path = write_file(inner, "file", "");
         let (file, dropped) = (deleted_on_close(&path, Mode::Open), deleted_on_close(&path, Mode::Open));
         let clone = file.clone();
         let again = file.reopen(true);

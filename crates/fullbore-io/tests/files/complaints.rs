@@ -1,16 +1,10 @@
 //! Regressions reported for other libraries, each named after its issue. Those about copies, mappings, vectors and syncs are
 //! in the files of these topics under the same kind of name.
 
-use std::fs;
-use std::io::{IoSlice, IoSliceMut, Seek, SeekFrom};
+use super::*;
 
-use fullbore_io::fault::{CrashState, Event, Fault, Plan};
-#[cfg(target_os = "linux")]
-use fullbore_io::file::Support;
-use fullbore_io::file::{CachePolicy, Durability, File, Output};
+use std::io::{Seek, SeekFrom};
 
-use crate::{POLICIES, filled};
-use fullbore_testkit::ground::{bytes, everywhere, read_at};
 #[cfg(target_os = "linux")]
 use fullbore_testkit::mounts::LoopDevice;
 
@@ -19,8 +13,7 @@ use fullbore_testkit::mounts::LoopDevice;
 #[test]
 fn rustfs_4221_the_directory_is_synced_after_the_name() {
     everywhere(|directory| {
-        let path = directory.join("file");
-        fs::write(&path, b"old").unwrap();
+        let path = write_file(directory, "file", b"old");
         let plan = Plan::new(1).with_power_failure();
         let output = Output::replace(&path).unwrap().with_faults(&plan);
         output.file().write_all_at(b"new", 0).unwrap();

@@ -1,14 +1,8 @@
 //! Copies from every kind of source to every kind of target, by every copy method.
 
-use std::fs;
-use std::io::{Read, Write};
-use std::path::Path;
+use super::*;
 
-use fullbore_io::error::ErrorKind;
-use fullbore_io::file::File;
-
-use crate::POLICIES;
-use fullbore_testkit::ground::{NULL, bytes, directories, everywhere};
+use std::io::Read;
 
 fn file(path: &Path, data: &[u8]) -> File {
     fs::write(path, data).unwrap();
@@ -124,8 +118,7 @@ fn bun_43398_a_fallback_continues_where_the_copy_stopped() {
     everywhere(|directory| {
         let data = bytes(2_500_000, 5);
         let source = file(&directory.join("source"), &data);
-        let path = directory.join("target");
-        fs::write(&path, b"old").unwrap();
+        let path = write_file(directory, "target", b"old");
         let appending = fs::OpenOptions::new().append(true).open(&path).unwrap();
         let target = File::from_fd(appending.into(), &path).unwrap();
         let report = source.copy_range(7..u64::MAX, &target, 0).unwrap();

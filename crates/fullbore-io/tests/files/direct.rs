@@ -1,17 +1,10 @@
 //! Direct transfers at offsets and lengths that no device supports, compared with a vector, and their effect on the page
 //! cache.
 
-use std::fs;
-use std::io::{IoSlice, IoSliceMut};
-use std::path::Path;
-
-use fullbore_io::fault::{Fault, Plan};
-use fullbore_io::file::{CachePolicy, File, Support};
+use super::*;
 
 #[cfg(unix)]
 use crate::drops::cached;
-use crate::{filled, made};
-use fullbore_testkit::ground::{NULL, bytes, everywhere};
 
 /// The device as it is, and one of large sectors, a rule that only a plan enforces.
 fn devices() -> [Plan; 2] {
@@ -161,8 +154,7 @@ fn threads_that_share_blocks_lose_no_bytes() {
 #[test]
 fn a_direct_handle_leaves_nothing_in_the_cache() {
     everywhere(|directory| {
-        let path = directory.join("file");
-        fs::write(&path, bytes(8 << 20, 5)).unwrap();
+        let path = write_file(directory, "file", bytes(8 << 20, 5));
         let plain = File::open_write(&path).unwrap();
         plain.sync_data().unwrap();
         plain.drop_cache().unwrap();
@@ -188,8 +180,7 @@ fn a_direct_handle_leaves_nothing_in_the_cache() {
 #[test]
 fn unsupported_direct_handles_report_it_and_work() {
     everywhere(|directory| {
-        let path = directory.join("file");
-        fs::write(&path, b"old").unwrap();
+        let path = write_file(directory, "file", b"old");
         let appending = fs::OpenOptions::new().append(true).open(&path).unwrap();
         let (file, support) = File::from_fd(appending.into(), &path).unwrap().with_cache(CachePolicy::Direct);
         assert!(matches!(support, Support::Unsupported(_)), "{support}");
@@ -214,9 +205,8 @@ fn unsupported_direct_handles_report_it_and_work() {
 #[test]
 fn a_read_across_the_end_into_reserved_blocks_succeeds() {
     everywhere(|directory| {
-        let path = directory.join("file");
         let data = bytes(94_720, 5);
-        fs::write(&path, &data[..94_208]).unwrap();
+        let path = write_file(directory, "file", &data[..94_208]);
         let file = direct(&path);
         file.sync_all().unwrap();
         file.write_all_at(&data[94_208..], 94_208).unwrap();

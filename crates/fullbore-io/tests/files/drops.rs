@@ -1,13 +1,10 @@
 //! Cached pages left by handles, engines and plans that drop, and their reports.
 
-use std::fs;
+use super::*;
 
 use fullbore_io::buf::Pool;
-use fullbore_io::engine::{self, EngineConfig, IoQueue, method};
-use fullbore_io::file::{CachePolicy, File, Support};
+use fullbore_io::engine::{EngineConfig, IoQueue, method};
 use fullbore_io::probe;
-
-use fullbore_testkit::ground::{bytes, everywhere};
 
 /// Returns the number of cached bytes of a file, where this can be determined.
 pub(crate) fn cached(file: &File, len: u64) -> Option<u64> {
@@ -63,8 +60,7 @@ const REQUEST: usize = 256 << 10;
 #[test]
 fn a_dropping_engine_leaves_little_in_the_cache() {
     everywhere(|directory| {
-        let path = directory.join("file");
-        fs::write(&path, bytes(LEN as usize, 7)).unwrap();
+        let path = write_file(directory, "file", bytes(LEN as usize, 7));
         for name in ["uncached", "vectored", "uring"] {
             let file = File::open(&path).unwrap();
             let method = method(name).unwrap();

@@ -1,15 +1,9 @@
 //! The durability levels of a commit under power failures; commit reports; poisoned files.
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
+use super::*;
 
-use fullbore_io::Result;
-use fullbore_io::error::ErrorKind;
-use fullbore_io::fault::{CrashState, Event, Fault, Plan};
-use fullbore_io::file::{CommitReport, Durability, File, Output, Step};
-use fullbore_io::sys;
-use fullbore_testkit::ground::{NULL, symlink};
+use fullbore_io::file::{CommitReport, Step};
+use fullbore_io::{Result, sys};
 use fullbore_testkit::numbers;
 
 const OLD: &[u8] = b"the previous content.";
@@ -18,8 +12,7 @@ const NEW: &[u8] = b"the content that replaces it, longer than the previous one"
 /// Creates a directory with an existing file.
 fn room() -> (tempfile::TempDir, PathBuf) {
     let room = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let path = room.path().join("file");
-    fs::write(&path, OLD).unwrap();
+    let path = write_file(room.path(), "file", OLD);
     (room, path)
 }
 

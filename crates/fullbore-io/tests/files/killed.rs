@@ -3,15 +3,11 @@
 //!
 //! The child is this test program, which replaces a file forever if a variable of the environment is set.
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use super::*;
+
+use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::thread::sleep;
-use std::time::{Duration, Instant};
-
-use fullbore_io::file::{Durability, File, Output};
 
 /// Variable with the child's target.
 const TARGET: &str = "FULLBORE_TEST_REPLACE";
@@ -50,8 +46,7 @@ fn child_that_replaces_forever() {
 #[test]
 fn sigkill_at_any_moment_leaves_a_complete_file() {
     let room = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let target = room.path().join("file");
-    fs::write(&target, content(0)).unwrap();
+    let target = write_file(room.path(), "file", content(0));
     File::open_write(&target).unwrap().sync_all().unwrap();
     let (mut rounds, mut seen) = (0u32, BTreeSet::new());
     let start = Instant::now();

@@ -1,18 +1,9 @@
 //! Every kind of path: supported and unsupported operations, and correct reports of both.
 
-use std::fs;
-use std::path::Path;
-#[cfg(unix)]
-use std::process::Command;
+use super::*;
 
-use fullbore_io::error::ErrorKind;
-#[cfg(target_os = "linux")]
-use fullbore_io::file::Hint;
-use fullbore_io::file::{Access, CachePolicy, Durability, File, FileKind, Mode, OpenOptions, Support};
+use fullbore_io::file::FileKind;
 
-#[cfg(unix)]
-use fullbore_testkit::ground::bytes;
-use fullbore_testkit::ground::everywhere;
 #[cfg(target_os = "linux")]
 use fullbore_testkit::mounts::LoopDevice;
 
@@ -183,8 +174,7 @@ fn character_devices_are_read_and_written_with_correct_reports() {
 #[test]
 fn a_block_device_has_a_length_offsets_and_a_fixed_end() {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let image = directory.path().join("image");
-    fs::write(&image, vec![0; 4 << 20]).unwrap();
+    let image = write_file(directory.path(), "image", vec![0; 4 << 20]);
     let made = match LoopDevice::new(&image, "--sector-size=512") {
         Ok(made) => made,
         Err(reason) => return println!("skipped: needs root and loop devices: {reason}"),
@@ -221,8 +211,7 @@ fn a_block_device_has_a_length_offsets_and_a_fixed_end() {
 #[test]
 fn write_through_is_native_on_devices_and_refused_in_memory() {
     everywhere(|directory| {
-        let path = directory.join("file");
-        fs::write(&path, "").unwrap();
+        let path = write_file(directory, "file", "");
         let in_memory = fullbore_io::probe::in_memory(File::open(&path).unwrap());
         let found = support(writing().write_through(Durability::Full), &path);
         assert_eq!(found == Support::Native, !in_memory, "{found:?}");

@@ -1,12 +1,20 @@
 //! The behaviour of `File` on every available file system, compared with `std::fs` and models in memory.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::io::{IoSlice, IoSliceMut, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
+use fullbore_io::engine;
 use fullbore_io::error::{ErrorKind, Result};
-use fullbore_io::file::CachePolicy;
-use fullbore_testkit::ground::bytes;
+use fullbore_io::fault::{CrashState, Event, Fault, Plan};
+use fullbore_io::file::{
+    Access, CachePolicy, Durability, File, Hint, Mode, OpenOptions, Output, Placement, Share, Support,
+};
+use fullbore_io::stream::FileStream;
+use fullbore_testkit::ground::{NULL, bytes, directories, everywhere, read_at, symlink, write_file};
 
 mod closing;
 mod complaints;

@@ -1,12 +1,6 @@
 //! Mappings, and their behaviour when the file is truncated.
 
-use std::fs;
-
-use fullbore_io::error::ErrorKind;
-use fullbore_io::file::File;
-
-use crate::filled;
-use fullbore_testkit::ground::{NULL, bytes, everywhere};
+use super::*;
 
 #[test]
 fn a_mapping_shows_its_range_at_any_start() {

@@ -1,12 +1,8 @@
 //! Every mode with every access, on a missing, an empty and a filled file: the state of the file afterwards, compared with a table
 //! and with std. A strict open that fails changes nothing: a file it created is removed, a file it found stays.
 
-use std::fs;
-use std::path::Path;
-
-use fullbore_io::error::ErrorKind;
-use fullbore_io::file::{Access, CachePolicy, Hint, Mode, OpenOptions, Share};
-use fullbore_testkit::ground::{everywhere, symlink};
+use super::*;
+use std::result::Result;
 
 const ACCESSES: [Option<Access>; 4] =
     [None, Some(Access::Read), Some(Access::Write), Some(Access::ReadWrite)];
@@ -142,8 +138,7 @@ const MAKERS: [Mode; 4] = [Mode::CreateOrTruncate, Mode::CreateNew, Mode::OpenOr
 #[test]
 fn an_appending_file_can_be_resized() {
     everywhere(|directory| {
-        let path = directory.join("log");
-        fs::write(&path, b"a line\n").unwrap();
+        let path = write_file(directory, "log", b"a line\n");
         let file = OpenOptions::new().mode(Mode::Append).open(&path).unwrap();
         file.set_len(2).unwrap();
         file.set_len(4).unwrap();

@@ -1,16 +1,12 @@
 //! .NET's rules for opening, sharing, appending, reserving space and deleting, and options with effects of their own: cache policy,
 //! temporary files, conflicting locks, hints in memory, environment switches.
 
-use std::fs;
+use super::*;
 
-use fullbore_io::error::ErrorKind;
-use fullbore_io::file::{CachePolicy, Durability, File, Hint, Mode, OpenOptions, Share, Support};
 use fullbore_io::sys::{OpenFlags, stat};
-use fullbore_testkit::ground::{bytes, everywhere, symlink};
+
 #[cfg(target_os = "linux")]
 use fullbore_testkit::mounts::Mount;
-
-use crate::filled;
 
 #[test]
 fn share_none_excludes_all_others_and_truncation_follows_the_lock() {
@@ -174,8 +170,7 @@ fn delete_on_close_removes_a_file_with_its_last_handle() {
 #[test]
 fn random_overrides_sequential_and_strict_makes_that_an_error() {
     everywhere(|directory| {
-        let path = directory.join("file");
-        fs::write(&path, "x").unwrap();
+        let path = write_file(directory, "file", "x");
         let mut options = OpenOptions::new();
         options.hint(Hint::Sequential).hint(Hint::Random);
         let file = options.open(&path).unwrap();
@@ -228,8 +223,7 @@ fn seekability_is_detected_and_a_duplicate_keeps_the_lock() {
 #[test]
 fn a_cache_policy_is_applied_at_opening_and_reported() {
     everywhere(|directory| {
-        let path = directory.join("file");
-        std::fs::write(&path, vec![7; 100_000]).unwrap();
+        let path = write_file(directory, "file", vec![7; 100_000]);
         for (cache, option) in [(CachePolicy::DontCache, "cache=drop"), (CachePolicy::Direct, "cache=direct")]
         {
             let file = OpenOptions::new().cache(cache).open(&path).unwrap();
@@ -299,8 +293,7 @@ fn the_environment_switches_locks_off() {
         });
     }
     everywhere(|directory| {
-        let path = directory.join("file");
-        std::fs::write(&path, "bytes").unwrap();
+        let path = write_file(directory, "file", "bytes");
         let _holder = OpenOptions::new().share(Share::NONE).open(&path).unwrap();
         // On Windows the holder's share mode binds all processes.
         let unlocked = if cfg!(windows) { 11 } else { 21 };

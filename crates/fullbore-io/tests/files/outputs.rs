@@ -1,18 +1,13 @@
 //! Outputs that must not be completed, or must not begin.
 
-use std::fs;
-use std::io::Write;
+use super::*;
 
-use fullbore_io::error::ErrorKind;
-use fullbore_io::file::{Durability, Output, Placement, write};
-use fullbore_io::stream::FileStream;
-use fullbore_testkit::ground::everywhere;
+use fullbore_io::file::write;
 
 #[test]
 fn bytes_that_a_stream_holds_prevent_the_commit() {
     everywhere(|directory| {
-        let path = directory.join("file");
-        fs::write(&path, "old").unwrap();
+        let path = write_file(directory, "file", "old");
         let output = Output::replace(&path).unwrap();
         let mut stream = FileStream::new(output.file().clone());
         stream.write_all(b"new").unwrap();

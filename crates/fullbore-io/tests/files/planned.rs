@@ -1,13 +1,8 @@
 //! Calls other than reads and writes consult the plan first, and fail on a file whose sync failed.
 
-use std::fs;
+use super::*;
 
-use fullbore_io::error::{Error, ErrorKind, Result};
-use fullbore_io::fault::{Event, Fault, Plan};
-use fullbore_io::file::{CachePolicy, File};
-
-use crate::{POLICIES, filled, made};
-use fullbore_testkit::ground::{bytes, everywhere};
+use fullbore_io::error::Error;
 
 fn poisoned(error: &Error) -> bool {
     error.to_string().contains("an earlier sync of this file failed")
@@ -17,8 +12,7 @@ fn poisoned(error: &Error) -> bool {
 fn a_poisoned_file_refuses_blocks_copies_and_mapped_bytes() {
     everywhere(|directory| {
         let content = bytes(300_000, 1);
-        let other = directory.join("other");
-        fs::write(&other, &content).unwrap();
+        let other = write_file(directory, "other", &content);
         let other = File::open_write(&other).unwrap();
         for (index, cache) in POLICIES.into_iter().enumerate() {
             let path = directory.join(index.to_string());
@@ -72,8 +66,7 @@ fn a_failed_flush_of_a_mapping_poisons_the_file() {
 fn calls_without_space_change_nothing() {
     everywhere(|directory| {
         let (path, content) = filled(directory, 100_000, 2);
-        let other = directory.join("other");
-        fs::write(&other, bytes(100_000, 3)).unwrap();
+        let other = write_file(directory, "other", bytes(100_000, 3));
         let other = File::open_write(&other).unwrap();
         let plan = Plan::new(1).with(Fault::NoSpace { at: 50_000 });
         let file = File::open_write(&path).unwrap().with_faults(&plan);
@@ -143,8 +136,7 @@ fn the_plan_records_every_call_in_order() {
 fn copies_are_complete_under_every_fault() {
     everywhere(|directory| {
         let content = bytes(2_000_003, 4);
-        let from = directory.join("from");
-        fs::write(&from, &content).unwrap();
+        let from = write_file(directory, "from", &content);
         let to = directory.join("to");
         for cache in [CachePolicy::Keep, CachePolicy::Direct] {
             for (seed, fault) in

@@ -1,9 +1,8 @@
 //! Locks on ranges of bytes, between handles and between processes.
 
-use fullbore_io::error::ErrorKind;
-use fullbore_io::file::{File, RangeLock};
+use super::*;
 
-use fullbore_testkit::ground::everywhere;
+use fullbore_io::file::RangeLock;
 
 #[test]
 fn exclusive_excludes_all_and_shared_admits_shared_where_ranges_overlap() {

@@ -1,17 +1,12 @@
 //! Rules of .NET that show only in the system calls: the calls, their order, and the file after a failure or a race between
 //! them.
 
-use std::fs;
+use super::*;
+
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use std::time::{Duration, Instant};
 
-use fullbore_io::file::{CachePolicy, File, Hint, Mode, OpenOptions, Share, Support};
-use fullbore_io::stream::FileStream;
-
-use crate::traced::{self, CHILD, calls, calls_with, mark, plainly};
-use fullbore_testkit::ground::{bytes, directories, everywhere};
+use crate::traced::{CHILD, calls, calls_with, mark, plainly};
 
 /// Returns the name of a system call in a line of `strace`. `open` and `openat` are one: the machine decides between them.
 fn name(call: &str) -> &str {
@@ -174,8 +169,7 @@ fn reserve_keeps_the_size_and_precedes_the_truncation() {
         return;
     }
     everywhere(|directory| {
-        let path = directory.join("file");
-        fs::write(&path, "bytes").unwrap();
+        let path = write_file(directory, "file", "bytes");
         let name = "rules::reserve_keeps_the_size_and_precedes_the_truncation";
         let Some(calls) = calls(name, directory) else { return };
         let of = ["fallocate", "ftruncate"];

@@ -1,14 +1,9 @@
 //! Share modes of Windows, which bind everybody: the opens that they admit, and further handles of the file itself.
 
-use std::fs;
+use super::*;
 
 use fullbore_io::asynchronous::{AsyncFile, Driver};
-use fullbore_io::engine;
-use fullbore_io::error::ErrorKind;
-use fullbore_io::file::{Access, CachePolicy, File, OpenOptions, Share, Support};
 use futures_lite::future::block_on;
-
-use crate::filled;
 
 #[test]
 fn a_mode_admits_what_it_names() {

@@ -1,12 +1,7 @@
 //! Holes and blocks.
 
-use std::time::{Duration, Instant};
+use super::*;
 
-use fullbore_io::error::ErrorKind;
-use fullbore_io::file::{CachePolicy, File};
-
-use crate::made;
-use fullbore_testkit::ground::{NULL, bytes, everywhere};
 use fullbore_testkit::runs_all;
 
 #[test]

@@ -1,11 +1,6 @@
 //! Scattered and gathered transfers beyond the limits of one call and of 32-bit offsets.
 
-use std::fs;
-use std::io::{IoSlice, IoSliceMut};
-
-use fullbore_io::file::{CachePolicy, File};
-
-use fullbore_testkit::ground::{bytes, everywhere, read_at};
+use super::*;
 
 #[test]
 fn dotnet_109340_gathered_writes_beyond_32_bit_offsets() {

@@ -34,7 +34,6 @@ fn seed() -> u64 {
     })
 }
 
-/// Random numbers.
 fn random(seed: u64) -> Numbers {
     let mut random = SplitMix64::seed_from_u64(seed);
     Box::new(move |bound| (random.next_u64() % bound as u64) as usize)

@@ -199,7 +199,6 @@ impl Draw {
         Span { file, cache, offset, len: len.min(LONGEST - offset), shift }
     }
 
-    /// Returns a range within a file.
     fn within(&mut self, lens: [usize; FILES]) -> Span {
         let mut span = self.span(lens);
         span.offset = span.offset.min(lens[span.file]);

@@ -55,7 +55,6 @@ struct Kept {
     mmap: MmapMut,
 }
 
-/// A run of random operations.
 pub(crate) struct Run {
     draw: Draw,
     pub(crate) paths: [PathBuf; FILES],
@@ -290,7 +289,6 @@ impl Run {
         Ok(())
     }
 
-    /// Closes the kept mapping.
     pub(crate) fn unmap(&mut self) {
         self.kept = None;
     }
@@ -421,7 +419,6 @@ fn taken(start: usize, span: &Span) -> &'static [u8] {
     &SOURCE[place..place + span.len]
 }
 
-/// Applies a write to the model.
 fn write_model(model: &mut Vec<u8>, offset: usize, data: &[u8], count: usize) {
     assert!(count > 0 || data.is_empty(), "nothing was written");
     if count > 0 {
@@ -451,7 +448,6 @@ fn pieces(cuts: &[usize]) -> impl Iterator<Item = (usize, usize)> {
     cuts.iter().enumerate().map(|(index, &end)| (if index == 0 { 0 } else { cuts[index - 1] }, end))
 }
 
-/// Checks an exact read.
 fn judge_exact(result: Result<()>, into: &[u8], model: &[u8]) -> Result<()> {
     if model.len() < into.len() {
         assert_eq!(result.unwrap_err().kind(), ErrorKind::Changed);

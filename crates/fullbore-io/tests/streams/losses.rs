@@ -1,15 +1,13 @@
 //! Errors at flush and close are returned, and those of a dropped stream are reported.
 
+use super::*;
+
 use std::env;
-use std::io::{IoSlice, Seek, Write};
 use std::process::Command;
 use std::sync::{Mutex, mpsc};
-use std::thread;
-use std::time::Duration;
 
-use fullbore_io::fault::{Fault, Plan};
-use fullbore_io::file::{File, Mode, OpenOptions};
-use fullbore_io::stream::{FileStream, on_loss};
+use fullbore_io::file::Mode;
+use fullbore_io::stream::on_loss;
 use fullbore_testkit::numbers;
 
 static LOSSES: Mutex<Vec<String>> = Mutex::new(Vec::new());

@@ -1,12 +1,11 @@
 //! Random operations on a stream and on `std::io::Cursor` give the same bytes, lengths and positions.
 
-use std::io::{BufRead, Cursor, IoSlice, IoSliceMut, Read, Seek, SeekFrom, Write};
+use super::*;
 
-use fullbore_io::file::{Access, File, OpenOptions};
-use fullbore_io::stream::FileStream;
+use std::io::{Cursor, IoSliceMut};
+
+use fullbore_io::file::Access;
 use proptest::prelude::*;
-
-use fullbore_testkit::ground::bytes;
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -139,9 +138,8 @@ proptest! {
 #[test]
 fn the_rest_is_read_from_the_position() {
     let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("file");
     let content: Vec<u8> = (0..300_000u32).map(|i| b'a' + (i * 7 % 26) as u8).collect();
-    std::fs::write(&path, &content).unwrap();
+    let path = write_file(directory.path(), "file", &content);
     let open = || OpenOptions::new().access(Access::ReadWrite).open(&path).unwrap();
     for (size, skip) in [(0, 0), (4096, 0), (4096, 5), (4096, 200_000), (1 << 20, 17), (8192, 300_000)] {
         let mut stream = FileStream::with_buffer(open(), size);

@@ -1,18 +1,15 @@
 //! Unseekable files: no read-ahead, no needless waiting.
 
-use std::io::{self, BufRead, IoSlice, Read, Seek, Write};
-use std::thread;
-use std::time::Duration;
+use super::*;
 
-#[cfg(target_os = "linux")]
-use fullbore_io::error::ErrorKind;
-use fullbore_io::fault::{Fault, Plan};
-use fullbore_io::file::File;
-use fullbore_io::stream::FileStream;
+use std::io;
+
 use fullbore_io::sys::Handle;
 
 use crate::rules::counted;
-use fullbore_testkit::ground::bytes;
+
+#[cfg(target_os = "linux")]
+use fullbore_io::error::ErrorKind;
 
 fn pipe() -> (FileStream, FileStream) {
     let (reader, writer) = std::io::pipe().unwrap();

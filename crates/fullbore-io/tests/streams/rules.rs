@@ -1,13 +1,13 @@
 //! .NET's rules for `FileStream`, by its names. Numbers of calls are exact only in builds that do not shorten transfers.
 
-use std::io::{BufRead, Read, Seek, SeekFrom, Write};
+use super::*;
+
 use std::ops::RangeBounds;
 use std::path::Path;
 
 use fullbore_io::error::ErrorKind;
-use fullbore_io::file::{File, Mode, OpenOptions};
-use fullbore_io::stream::FileStream;
-use fullbore_testkit::ground::{bytes, everywhere};
+use fullbore_io::file::Mode;
+use fullbore_testkit::ground::everywhere;
 
 /// Returns the acceptable numbers of calls: builds with debug assertions shorten some transfers.
 fn about(calls: u64) -> std::ops::RangeInclusive<u64> {
@@ -153,8 +153,7 @@ fn seeks_out_of_range_fail_and_keep_the_position() {
 #[test]
 fn append_writes_at_the_end_at_any_position() {
     everywhere(|directory| {
-        let path = directory.join("log");
-        std::fs::write(&path, "old\n").unwrap();
+        let path = write_file(directory, "log", "old\n");
         let open = || OpenOptions::new().mode(Mode::Append).open(&path).unwrap();
         for size in [0, 16, 4096] {
             let before = std::fs::read(&path).unwrap();
@@ -178,8 +177,7 @@ fn append_writes_at_the_end_at_any_position() {
 #[test]
 fn a_write_without_permission_names_the_path() {
     everywhere(|directory| {
-        let path = directory.join("file");
-        std::fs::write(&path, "bytes").unwrap();
+        let path = write_file(directory, "file", "bytes");
         let mut stream = FileStream::with_buffer(File::open(&path).unwrap(), 0);
         let error = stream.write_all(b"x").unwrap_err();
         assert!(error.to_string().contains("file: cannot write"), "{error}");
