@@ -18,7 +18,6 @@ fn each(mut once: impl FnMut(&mut [u8]) -> Attempt<()> + 'static) -> Attempt<Con
     }))
 }
 
-/// Fails if a value differs from the expected one.
 pub(crate) fn exactly<T: PartialEq + std::fmt::Display>(found: T, wanted: T) -> Attempt<()> {
     if found == wanted { Ok(()) } else { Err(format!("{found} where {wanted} was expected").into()) }
 }

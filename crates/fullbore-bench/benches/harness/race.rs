@@ -76,7 +76,6 @@ pub(crate) enum Figure {
     Time,
 }
 
-/// A bound between contenders.
 pub(crate) struct Demand {
     what: String,
     figure: Figure,

@@ -77,7 +77,6 @@ pub(crate) fn partly(path: &Path, parts: Cached) -> Attempt<()> {
     Ok(())
 }
 
-/// The cached parts of a file.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Cached {
     /// The first share of it.

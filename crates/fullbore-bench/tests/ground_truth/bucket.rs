@@ -1,14 +1,9 @@
 //! Disks with a credit: a process serves requests at a burst rate while there is credit and at a sustained rate after;
 //! idle time refills the credit. All four parameters are known. A disk without a credit has none.
 
-use std::time::{Duration, Instant};
+use super::*;
 
-use fullbore_bench::document::Document;
-
-use super::judging::{Judge, prove};
-use super::lab::MeterOptions;
-use super::latent::Latent;
-use super::timing::{Bucket, BucketTiming, Timing};
+use super::timing::{BucketTiming, Timing};
 
 const BYTES: Bucket = Bucket { requests: false, burst: 36e6, sustained: 12e6, credit: 36e6, refill: 8e6 };
 const REQUESTS: Bucket =

@@ -1,12 +1,7 @@
 //! Ordinary cells on a disk with a credit that lasts longer than the search for limiters: no sample above the sustained rate
 //! may be called sustained.
 
-use fullbore_bench::document::{Document, Regime};
-
-use super::judging::{Judge, prove};
-use super::lab::MeterOptions;
-use super::latent::Latent;
-use super::timing::Bucket;
+use super::*;
 
 /// At the burst rate its credit lasts for a second and a half.
 const DISK: Bucket = Bucket { requests: false, burst: 36e6, sustained: 12e6, credit: 36e6, refill: 8e6 };

@@ -1,10 +1,7 @@
 //! Disks whose limiter accounts in tenths of a second, measured without any setting of sample lengths: short samples
 //! would measure what the limiter lets through at once.
 
-use fullbore_bench::document::{Cell, Document, Regime};
-
-use super::judging::{Judge, prove, rate};
-use super::lab::{Lab, Limits, MeterOptions, Shared};
+use super::*;
 
 /// Greatest relative error of a rate.
 const TOLERANCE: f64 = 0.05;

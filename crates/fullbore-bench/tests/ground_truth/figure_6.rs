@@ -6,11 +6,8 @@
 //!
 //! The figure's writes depend on the latency of a request; they are made on simulated disks, at the paper's sizes.
 
-use fullbore_bench::document::{Cell, Document};
+use super::*;
 
-use super::judging::{Judge, cell, prove, rate};
-use super::lab::{Lab, Limits, MeterOptions, Shared};
-use super::latent::Latent;
 use super::timing::{CACHE, NO_CACHE, RATE, TURN, WAY};
 
 /// A chunk takes half a second, five slices.

@@ -19,3 +19,13 @@ mod one_disk;
 mod several_disks;
 mod slow_storage;
 mod timing;
+
+use std::time::{Duration, Instant};
+
+use fullbore_bench::document::{Cell, Document, Regime};
+use fullbore_bench::stats::median;
+
+use judging::{Judge, cell, prove, rate};
+use lab::{Lab, Limits, MeterOptions, Shared, UNLIMITED};
+use latent::Latent;
+use timing::Bucket;

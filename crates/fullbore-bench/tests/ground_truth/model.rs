@@ -1,10 +1,8 @@
 //! The model: fitted to some sizes, depths and numbers of disks, it predicts others, of disks with known limits.
 
-use fullbore_bench::document::{Cell, Document};
-use fullbore_bench::model::{Model, Query};
+use super::*;
 
-use super::judging::{Judge, prove};
-use super::lab::{Lab, Limits, MeterOptions, Shared, UNLIMITED};
+use fullbore_bench::model::{Model, Query};
 
 struct Setting {
     limits: &'static [Limits],

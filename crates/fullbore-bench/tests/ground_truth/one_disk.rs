@@ -1,12 +1,10 @@
 //! One disk: rates, half-power points, bandwidth and the cost of a request; and a disk that becomes slower during the run.
 
-use std::time::{Duration, Instant};
+use super::*;
 
-use fullbore_bench::document::Document;
-use fullbore_bench::stats::{Law, median};
+use fullbore_bench::stats::Law;
 
-use super::judging::{Judge, prove, rate};
-use super::lab::{Lab, Laboratory, Limits, MeterOptions, Shared, measures_here};
+use super::lab::{Laboratory, measures_here};
 
 /// Half-power requests of 16K, 8K, 64K and 8K.
 const LIMITS: [Limits; 4] = [(24_000_000, 1000), (12_000_000, 1000), (16_000_000, 150), (20_000_000, 2000)];

@@ -1,11 +1,7 @@
 //! Several disks: they add up, a stripe is as fast as its slowest disk allows, and a shared limit is found with the number
 //! of disks that reaches it.
 
-use fullbore_bench::document::{Cell, Document};
-use fullbore_bench::stats::median;
-
-use super::judging::{Judge, cell, prove, rate};
-use super::lab::{Lab, Limits, MeterOptions, Shared, UNLIMITED};
+use super::*;
 
 /// A set of disks with known properties.
 struct Setting {

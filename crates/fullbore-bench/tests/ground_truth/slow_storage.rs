@@ -1,10 +1,9 @@
 //! Quick runs on storage as slow as hard disks: fewer cells of the device are measured, and their figures are definite.
 
-use fullbore_bench::document::{CacheState, Cell, Document, Operation, Order};
-use fullbore_bench::experiment::QUICK;
+use super::*;
 
-use super::judging::{Judge, prove, rate};
-use super::lab::{Lab, Limits, MeterOptions, Shared};
+use fullbore_bench::document::{CacheState, Operation, Order};
+use fullbore_bench::experiment::QUICK;
 
 /// Bytes and requests per second.
 const LIMITS: [Limits; 2] = [(100_000_000, 120), (60_000_000, 80)];

@@ -1,20 +1,15 @@
 //! Asynchronous operations: whole files, and transfers at offsets. Each contender runs on the run-time of its users; futures
 //! of this project need no run-time and are driven by a bare `block_on`.
 
-use std::io::SeekFrom;
+use super::*;
 
-use compio::BufResult;
-use compio::io::{AsyncReadAt, AsyncWriteAt, AsyncWriteAtExt};
-use fullbore::asynchronous::{AsyncFile, AsyncStream, Driver};
-use fullbore::file::{Access, File, Mode, OpenOptions};
+use compio::io::{AsyncWriteAt, AsyncWriteAtExt};
+use fullbore::asynchronous::AsyncStream;
 use futures_lite::future::block_on;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncSeekExt, AsyncWrite, AsyncWriteExt, BufReader, copy_buf};
 
 use super::passes::{PASSES, name};
 use super::positional::{BUFFERS, forward};
-use crate::case::{Case, Contender, Demand, closed, exactly};
-use crate::files::{LARGE, MIDDLE};
-use crate::harness::Attempt;
 
 /// Not slower than compio: equal within the difference of two runs of the same.
 const NOT_SLOWER: f64 = 1.03;

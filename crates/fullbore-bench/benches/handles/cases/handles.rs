@@ -2,16 +2,9 @@
 
 #![allow(unsafe_code)]
 
-use std::fs;
-use std::io::Read;
-use std::os::fd::AsRawFd;
+use super::*;
 
-use fullbore::file::{File, Mode, OpenOptions, RangeLock, Share};
-use fullbore::stream::FileStream;
-use rustix::fs::OFlags;
-
-use crate::case::{Case, Demand, closed, exactly};
-use crate::files::{BenchFiles, LARGE, MIDDLE, SMALL};
+use fullbore::file::{RangeLock, Share};
 
 /// Lengths set one after the other, as .NET's SetLength does.
 const LENGTHS: u64 = 1024;

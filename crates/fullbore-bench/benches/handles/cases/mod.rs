@@ -4,11 +4,23 @@ mod asynchronous;
 mod handles;
 mod passes;
 mod positional;
-
 mod ring;
 mod streams;
 
-use super::case::Case;
+use std::fs;
+use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use compio::BufResult;
+use compio::io::AsyncReadAt;
+use fullbore::asynchronous::{AsyncFile, Driver};
+use fullbore::file::{Access, File, Mode, OpenOptions};
+use fullbore::stream::FileStream;
+use rustix::fs::OFlags;
+
+use crate::case::{Case, Contender, Demand, closed, exactly};
+use crate::files::{BenchFiles, LARGE, MIDDLE, SMALL};
+use crate::harness::Attempt;
 
 pub(crate) fn all() -> Vec<Case> {
     [

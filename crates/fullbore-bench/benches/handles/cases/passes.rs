@@ -1,16 +1,8 @@
 //! Whole files in order: opened, read or written in pieces of the user's buffer, closed.
 
-use std::fs;
-use std::io::{BufReader, BufWriter, Read, Write};
-use std::os::fd::OwnedFd;
-
-use fullbore::file::{Access, File, Mode, OpenOptions};
-use fullbore::stream::FileStream;
-use rustix::fs::OFlags;
+use super::*;
 
 use super::streams::BUFFER;
-use crate::case::Case;
-use crate::files::{BenchFiles, LARGE, MIDDLE, SMALL};
 
 /// Size of the file, of the user's buffer and of the stream's, in bytes.
 type Pass = (u64, usize, usize);

@@ -1,16 +1,12 @@
 //! Transfers at offsets of an open file, of one buffer and of four.
 
-use std::fs;
-use std::io::{IoSlice, IoSliceMut, Read, Seek, SeekFrom, Write};
+use super::*;
+
+use std::io::{IoSlice, IoSliceMut};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use fullbore::file::File;
 use rustix::io::{pread, preadv, pwrite, pwritev};
-
-use crate::case::{Case, exactly};
-use crate::files::{BenchFiles, LARGE, MIDDLE};
-use crate::harness::Attempt;
 
 pub(super) const BUFFERS: usize = 4;
 

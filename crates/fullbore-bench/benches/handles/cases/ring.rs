@@ -1,27 +1,19 @@
 //! Random direct reads at a depth of 32: futures against a ring that is filled by hand.
 #![allow(unsafe_code)]
 
-use std::fs;
-use std::os::fd::{AsRawFd, OwnedFd};
+use super::*;
+
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use compio::BufResult;
 use compio::buf::{IoBuf, Slice};
-use compio::io::AsyncReadAt;
-use fullbore::asynchronous::{AsyncFile, Driver};
 use fullbore::buf::{Buf, Pool};
-use fullbore::file::File;
 use futures_lite::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use io_uring::{IoUring, opcode, types};
-use rustix::fs::OFlags;
 
 use super::positional::anywhere;
-use crate::case::{Case, Contender, Demand, exactly};
-use crate::files::{BenchFiles, LARGE};
-use crate::harness::Attempt;
 
 const DEPTH: usize = 32;
 const SIZE: usize = 4 << 10;
@@ -130,7 +122,6 @@ fn raw(ring: IoUring, files: &BenchFiles, at: impl FnMut() -> u64 + 'static) -> 
     Ok(Box::new(move |count, _| raw.read(count)))
 }
 
-/// The ring alone.
 struct Raw<A> {
     ring: IoUring,
     file: OwnedFd,

@@ -1,14 +1,6 @@
 //! A position and a buffer over a file: seeking, single bytes, flushing.
 
-use std::fs;
-use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
-
-use fullbore::file::{File, Mode, OpenOptions};
-use fullbore::stream::FileStream;
-
-use crate::case::{Case, Demand};
-use crate::files::{BenchFiles, MIDDLE};
-use crate::harness::Attempt;
+use super::*;
 
 /// .NET's default buffer in bytes; std's and fullbore's is 8 KiB.
 pub(super) const BUFFER: usize = 4 << 10;

@@ -1,15 +1,11 @@
 //! Copying: `fullbore copy` beside `cp`.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use super::*;
 
-use crate::finding::Bound;
-use crate::harness::command::CommandLine;
-use crate::harness::commands::Case;
-use crate::harness::data::Data;
+use std::fs::File;
+
 use crate::harness::directory::{create, free};
-use crate::race::{Contender, Race, same_bytes};
-use crate::{Attempt, Bench, states};
+use crate::race::{Contender, same_bytes};
 
 pub(super) const CASES: &[Case] = &[
     ("copy-new", "a cached file to a new one", |bench| plain(bench, false)),

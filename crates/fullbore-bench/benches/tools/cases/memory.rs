@@ -1,10 +1,9 @@
 //! Peak memory of each tool: for a large file, for very many files, and for a large pipe.
 
-use crate::finding::{Bound, Findings};
-use crate::harness::command::CommandLine;
-use crate::harness::commands::{Case, CommandOrReason};
-use crate::harness::data::Data;
-use crate::{Attempt, Bench, tree};
+use super::*;
+
+use crate::finding::Findings;
+use crate::harness::commands::CommandOrReason;
 
 /// The budget for buffers and 16 MiB for all else, in MiB.
 const BOUND: Bound = Bound::AtMost(80.0);

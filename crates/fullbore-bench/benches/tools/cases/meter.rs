@@ -1,15 +1,15 @@
 //! The meter's loop against fio on the same file: the meter compares them itself, in interleaved rounds.
 
+use super::*;
+
 use std::time::Duration;
 
 use fullbore::pattern::Progress;
 use fullbore_bench::document::{Cell, Sample};
 use fullbore_bench::{Options, run};
 
-use crate::finding::{Bound, Finding, time};
-use crate::harness::commands::Case;
+use crate::finding::{Finding, time};
 use crate::harness::rounds::Series;
-use crate::{Attempt, Bench};
 
 pub(super) const CASES: &[Case] = &[("meter", "the meter's loop against fio", compare)];
 

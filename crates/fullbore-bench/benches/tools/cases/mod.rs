@@ -9,7 +9,14 @@ mod reading;
 mod strategies;
 mod transform;
 
-use super::harness::commands::Case;
+use std::path::{Path, PathBuf};
+
+use crate::finding::Bound;
+use crate::harness::command::CommandLine;
+use crate::harness::commands::Case;
+use crate::harness::data::Data;
+use crate::race::{Figure, Race};
+use crate::{Attempt, Bench, states, tree};
 
 pub(crate) fn all() -> Vec<Case> {
     [

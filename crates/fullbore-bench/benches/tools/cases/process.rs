@@ -1,11 +1,7 @@
 //! Properties of a process: the duration of a run with nothing to do, and peak memory by strategy.
 
-use crate::finding::Bound;
-use crate::harness::command::CommandLine;
-use crate::harness::commands::Case;
-use crate::harness::data::Data;
-use crate::race::Race;
-use crate::{Attempt, Bench, states};
+use super::*;
+use fullbore::strategy::NAMED;
 
 pub(super) const CASES: &[Case] = &[
     ("process-start", "duration of a run with nothing to do", start_up),
@@ -36,15 +32,6 @@ fn start_up(bench: &mut Bench) -> Attempt<()> {
 const MEMORY: Bound = Bound::AtMost(80.0);
 
 const STRATEGIES: &[&str] = &[
-    "cci",
-    "cci-stdio",
-    "cci-mm",
-    "cci-mt",
-    "cci-tp",
-    "cci-ov",
-    "cci-ex",
-    "cci-mtmm",
-    "cci-mmtp",
     "method=uring,cache=direct,depth=8,request=1M",
     "method=direct,request=1M",
     "read=mmap,write=buffered,workers=2",
@@ -66,7 +53,8 @@ fn memory(bench: &mut Bench) -> Attempt<()> {
     bench.place.need(Data::Input)?;
     let (input, output) = (bench.place.of(Data::Input), bench.place.path("memory"));
     states::warm(&input)?;
-    for strategy in ["auto"].iter().chain(STRATEGIES).chain(GREEDY) {
+    let named = NAMED.iter().map(|named| &named.name);
+    for strategy in ["auto"].iter().chain(named).chain(STRATEGIES).chain(GREEDY) {
         for piped in [false, true] {
             // A mapping needs a file.
             if piped && strategy.contains("mm") {

@@ -1,15 +1,12 @@
 //! The tools that read: each beside its peers, with the input in the page cache or, verified, not.
 
+use super::*;
+
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
 
 use super::copy;
-use crate::finding::Bound;
-use crate::harness::command::CommandLine;
-use crate::harness::commands::Case;
-use crate::harness::data::Data;
-use crate::race::{Figure, OutputCheck, Race};
-use crate::{Attempt, Bench, LOCALE, states, tree};
+use crate::LOCALE;
+use crate::race::OutputCheck;
 
 pub(super) const CACHED: &[Case] = &[
     ("wc-default", "lines, words and bytes of a cached text", wc_default),

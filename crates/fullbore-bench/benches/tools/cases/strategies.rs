@@ -1,14 +1,11 @@
 //! `auto` beside strategies that are fixed for the whole run: every tool, with its input in the page cache, not in it, and with
 //! the first half in it; one tool with small parts in it. No profile, and nothing learned.
 
+use super::*;
+
 use fullbore::strategy::{ADAPTIVE, NAMED};
 
-use crate::finding::Bound;
-use crate::harness::commands::Case;
-use crate::harness::data::Data;
 use crate::harness::states::Cached::{self, Every, First};
-use crate::race::{Figure, Race};
-use crate::{Attempt, Bench, states};
 
 const TITLE: &str = "auto beside fixed strategies";
 

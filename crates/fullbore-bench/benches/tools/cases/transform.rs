@@ -1,10 +1,6 @@
 //! A cached file transformed or read, against `dd` and `cp`.
 
-use crate::finding::Bound;
-use crate::harness::commands::Case;
-use crate::harness::data::Data;
-use crate::race::{Figure, Race};
-use crate::{Attempt, Bench, states};
+use super::*;
 
 pub(super) const CASES: &[Case] = &[
     ("cached-overwrite", "transform over an existing file against dd", overwrite),
