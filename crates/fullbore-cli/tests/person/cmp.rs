@@ -2,7 +2,6 @@
 
 use crate::support::*;
 
-/// Runs the command with space-separated words.
 fn ours(dir: &TestDir, words: &str) -> Finished {
     run(dir.command(&format!("cmp {words}")).env("LC_ALL", "C"))
 }

@@ -35,19 +35,9 @@ fn large_files_are_compared_as_by_the_peer() {
     let Some(dir) = corpus_beside_peer() else { return };
     let pairs =
         ["big same", "big late", "late big", "big some", "big cut", "cut big", "some cut", "noise big"];
-    let options = [
-        "",
-        "-b",
-        "-l",
-        "-s",
-        "-n 2500000",
-        "-n 2500001",
-        "-i 1",
-        "-i 100K:100K",
-        "-l -n 1M",
-        "-i 1:2 -l -n 300000",
-    ];
-    let lines = pairs.iter().flat_map(|pair| options.map(|options| format!("cmp {options} {pair}")));
+    let options = "|-b|-l|-s|-n 2500000|-n 2500001|-i 1|-i 100K:100K|-l -n 1M|-i 1:2 -l -n 300000";
+    let lines =
+        pairs.iter().flat_map(|pair| options.split('|').map(move |options| format!("cmp {options} {pair}")));
     for text in cases("cmp of large files", 2, lines) {
         alike(&dir, &text);
     }
@@ -78,71 +68,14 @@ fn large_files_are_compared_as_by_the_peer() {
 #[test]
 fn standard_input_and_pipes_are_compared_as_by_the_peer() {
     let Some(dir) = corpus_beside_peer() else { return };
-    for text in [
-        "cmp a",
-        "cmp -",
-        "cat b | cmp a",
-        "cmp - a < b",
-        "cmp a - < b",
-        "cmp - - < a",
-        "cmp - a < a",
-        "cmp a - < dir",
-        "cmp - a < empty",
-        "printf abc | cmp - a",
-        "printf abc | cmp -l - a",
-        "printf abx | cmp -l - a",
-        "printf abx | cmp -l -n 3 - a",
-        "printf 'xabc\\ndef\\n' | cmp -i 1:0 - a",
-        "printf 'xabc\\ndef\\n' | cmp -i 0:1 a -",
-        "printf abc | cmp - /dev/stdin",
-        "printf abc | cmp -i 1:2 - /dev/stdin",
-        "printf ab | cmp -i 3 - a",
-        "cmp <(cat a) <(cat a)",
-        "cmp -s <(cat a) <(cat b)",
-        "cmp -s big <(cat big)",
-        "cmp -s <(cat big) big",
-        "cat late | cmp - big",
-        "cat big | cmp late",
-        "cat some | cmp -l - big",
-        "cat some | cmp -bl big",
-        "cat cut | cmp - big",
-        "cat big | cmp - cut",
-        "cat big | cmp -l - <(cat some) | cat",
-        "(read -n1 x; cmp - b -i 0:1) < a",
-        "(read -n1 x; cmp -s - a -i 0:1) < a",
-        "(head -c 65536 >/dev/null; cmp - some -i 0:65536) < big",
-        "(cmp -n 4 - a; cat) < <(printf 'abc\\nrest')",
-    ] {
-        alike(&dir, text);
-    }
+    include_str!("lines/cmp-standard-input.txt").lines().for_each(|text| alike(&dir, text));
 }
 
 #[test]
 fn files_of_the_kernel_and_devices_are_compared_as_by_the_peer() {
     let Some(dir) = corpus_beside_peer() else { return };
     fs::copy("/proc/version", dir.at("version")).unwrap();
-    for text in [
-        "cmp /proc/version version",
-        "cmp version /proc/version",
-        "cmp -l /proc/version a",
-        "cmp /proc/version empty",
-        "cmp -s /proc/version empty",
-        "cmp -i 3 /proc/version version",
-        "cmp /proc/cpuinfo <(cat /proc/version)",
-        "cmp /sys/kernel/mm/transparent_hugepage/enabled a",
-        "cat /sys/kernel/mm/transparent_hugepage/enabled > huge; cmp /sys/kernel/mm/transparent_hugepage/enabled huge",
-        "cmp /dev/zero /dev/zero",
-        "cmp -n 1M /dev/zero /dev/full",
-        "cmp -n 5 /dev/zero a",
-        "cmp /dev/zero empty",
-        "cmp /dev/null empty",
-        "cmp /dev/null a",
-        "cmp -s /dev/null a",
-        "cmp -n 10M /dev/zero <(head -c 10M /dev/zero)",
-        "cmp /dev/zero <(head -c 10M /dev/zero)",
-    ] {
-        alike(&dir, text);
-    }
+    include_str!("lines/cmp-kernel.txt").lines().for_each(|text| alike(&dir, text));
     // Version 3.8 of the peer trusts a reported length of zero with -s; reading gives the correct result.
     let same = line(&dir, "cmp -s /proc/version version", true);
     assert_eq!(same.code(), 0, "{same}");
@@ -164,44 +97,7 @@ fn numbers_and_operands_parse_as_in_the_peer() {
             alike(&dir, &text);
         }
     }
-    for text in [
-        "cmp",
-        "cmp a b 1 2 3",
-        "cmp a b 5 5",
-        "cmp -i 3 a b 1 1",
-        "cmp -i 1 -i 3 a b",
-        "cmp -n 7 -n 5 a b",
-        "cmp -ls a b",
-        "cmp -l -s a b",
-        "cmp -ll a b",
-        "cmp -ss a b",
-        "cmp -bb a b",
-        "cmp -c a b",
-        "cmp -ln3 a b",
-        "cmp -i1:1 a b",
-        "cmp --verbose a b",
-        "cmp --verb a b",
-        "cmp --print-bytes a b",
-        "cmp --print-chars a b",
-        "cmp --quiet a b",
-        "cmp --silent a b",
-        "cmp --bytes=3 a b",
-        "cmp --bytes 3 a b",
-        "cmp a b -l",
-        "cmp '' a",
-        "cmp missing missing2",
-        "cmp -s missing a",
-        "cmp -s dir a",
-        "cmp dir missing",
-        "cmp dir /",
-        "cmp -n 0 a dir",
-        "cmp -n 0 a b",
-        "cmp $'a\\xff' a",
-        "cp b $'b\\xff\\n'; cmp a $'b\\xff\\n'",
-        "cp short $'s\\xff'; cmp a $'s\\xff'",
-    ] {
-        alike(&dir, text);
-    }
+    include_str!("lines/cmp-operands.txt").lines().for_each(|text| alike(&dir, text));
     for text in ["cmp --nope a b", "cmp -n", "cmp -z a b", "cmp a b -1"] {
         assert_eq!(line(&dir, text, true).code(), line(&dir, text, false).code(), "{text}");
     }
@@ -215,18 +111,5 @@ fn messages_and_outputs_match_the_peer() {
             alike_in(&dir, text, locale);
         }
     }
-    for text in [
-        "LC_ALL= LC_MESSAGES=C LANG=C.UTF-8 cmp a b",
-        "LC_ALL= LC_MESSAGES= LANG=C.UTF-8 cmp a b",
-        "unset LC_ALL LC_MESSAGES LANG; cmp a b",
-        "cmp a b > /dev/null",
-        "cmp a short > /dev/null",
-        "cmp -l part a > /dev/null",
-        "cmp -l other short > /dev/null",
-        "cmp a b > /dev/full",
-        "cmp -l a b > /dev/full",
-        "cmp -l noise big | head -n 2; echo ${PIPESTATUS[0]}",
-    ] {
-        alike(&dir, text);
-    }
+    include_str!("lines/cmp-outputs.txt").lines().for_each(|text| alike(&dir, text));
 }

@@ -34,40 +34,7 @@ fn messages_match_coreutils_in_order() {
         assert_eq!(told(&dir, &format!("{tool} a a > /dev/full"), true), wanted);
     }
     let mut different = Vec::new();
-    for line in [
-        "md5sum -c reversed",
-        "md5sum -c mixed",
-        "md5sum -c --warn mixed",
-        "md5sum -c --strict mixed",
-        "md5sum -c < /dev/null",
-        "md5sum -c - < reversed",
-        "md5sum -c --ignore-missing <<< '900150983cd24fb0d6963f7d28e17f72  missing'",
-        "md5sum -c . ",
-        "md5sum -c missing",
-        "md5sum -b -c reversed",
-        "md5sum --text --ignore-missing a",
-        "md5sum --warn a",
-        "md5sum --tag -c reversed",
-        "md5sum -z -c reversed",
-        "md5sum a missing a . a",
-        "md5sum -c <<< $'00000000000000000000000000000000  a\\n00000000000000000000000000000000  missing'",
-        "cksum -c --warn sm3",
-        "cksum -c --warn --status sm3",
-        "cksum -c --status --warn sm3",
-        "cksum -c --quiet --warn sm3",
-        "cksum -c untagged",
-        "cksum -a md5 -c untagged",
-        "cksum -a sm3 -c untagged",
-        "cksum -a sha1 -a sm3 a",
-        "cksum -a md5 --length 0 a",
-        "cksum -a crc -c a",
-        "cksum -a blake2b --length 07 a",
-        "cksum -a blake2b --length 1024 a",
-        "b2sum --length 1024 a",
-        "sha256sum a missing",
-        "wc a missing a . a",
-        "wc --files0-from=- <<< a",
-    ] {
+    for line in include_str!("lines/coreutils-messages.txt").lines() {
         let [ours, theirs] = [true, false].map(|ours| told(&dir, line, ours));
         if ours != theirs {
             different.push(format!("{line}\nours: {ours}theirs: {theirs}"));
@@ -77,44 +44,7 @@ fn messages_match_coreutils_in_order() {
 }
 
 /// Names as words of a shell.
-const NAMES: &[&str] = &[
-    "plain",
-    "'two words'",
-    "'end '",
-    "'*'",
-    "'a(b'",
-    "'a)b'",
-    "'a\\b'",
-    "'a:b'",
-    "a=b",
-    "'~'",
-    "'a~'",
-    "'#a'",
-    "'a#'",
-    "'a;b'",
-    "'?'",
-    "'[a]'",
-    "'{'",
-    "'a{b}'",
-    "'!'",
-    "'$x'",
-    "\"it's\"",
-    "\"it's \\$5\"",
-    "'\"'",
-    "'`'",
-    "'|'",
-    "'<'",
-    "'&'",
-    "'^'",
-    "'%+,@]'",
-    "$'n\\nl'",
-    "$'t\\tb'",
-    "$'cr\\r'",
-    "$'\\033[31m'",
-    "$'\\377'",
-    "é",
-    "$'\\342\\200\\256'",
-];
+const NAMES: &str = include_str!("lines/names.txt");
 
 #[test]
 fn names_in_messages_are_quoted_as_by_the_peers() {
@@ -123,7 +53,7 @@ fn names_in_messages_are_quoted_as_by_the_peers() {
     let known = is_version("cksum", &["cksum (GNU coreutils) 9.1\n"]);
     let has_b3sum = or_skip("names in messages of b3sum", installed("b3sum")).is_some();
     let mut different = Vec::new();
-    let every = NAMES.iter().flat_map(|name| ["C", "C.UTF-8"].map(|locale| (*name, locale)));
+    let every = NAMES.lines().flat_map(|name| ["C", "C.UTF-8"].map(|locale| (name, locale)));
     for (name, locale) in cases("names in messages", 2, every) {
         let zeros = "0".repeat(64);
         let mut lines = Vec::new();
@@ -168,24 +98,7 @@ fn first_operand_ends_the_flags_if_posix_is_requested() {
     dir.file("a", "abc\n");
     dir.directories(["d"]);
     let mut different = Vec::new();
-    for line in [
-        "wc a -l",
-        "wc -l a -c -- a",
-        "wc a --total=never",
-        "wc -- a -l",
-        "wc - -l < a",
-        "wc a --help",
-        "cmp -s a a -l",
-        "cmp a a -- 1",
-        "cmp -i 1 a a 2 -l",
-        "md5sum a -b",
-        "md5sum -b a -b",
-        "sha256sum a --tag",
-        "cksum -a md5 a -a sm3",
-        "cp a b -v",
-        "cp -v a b; cp a -f b",
-        "cp -t d a -v",
-    ] {
+    for line in include_str!("lines/flags-after-operands.txt").lines() {
         let [ours, theirs] =
             [true, false].map(|ours| told(&dir, &format!("export POSIXLY_CORRECT=; {line}"), ours));
         if ours != theirs {

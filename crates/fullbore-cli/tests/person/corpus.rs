@@ -25,7 +25,6 @@ pub(crate) enum FileClass {
     Huge,
 }
 
-/// A file of the corpus.
 #[derive(Debug, Clone)]
 pub(crate) struct CorpusFile {
     /// Name within the directory; the full path for files outside it.
@@ -79,7 +78,6 @@ pub(crate) struct Corpus {
 }
 
 impl Corpus {
-    /// Creates the files in the directory `dir`.
     pub(crate) fn new(dir: &Path) -> Self {
         let mut corpus = Self { dir: dir.to_owned(), files: Vec::new() };
         corpus.lines();
@@ -109,7 +107,6 @@ impl Corpus {
         self.named("unreadable")
     }
 
-    /// Creates a further plain file.
     pub(crate) fn add(
         &mut self,
         name: impl AsRef<OsStr>,

@@ -2,7 +2,6 @@
 
 use crate::support::*;
 
-/// Returns the inode numbers of files.
 fn inodes<const N: usize>(dir: &TestDir, names: [impl AsRef<str>; N]) -> [u64; N] {
     names.map(|name| fs::metadata(dir.at(name.as_ref())).unwrap().ino())
 }

@@ -145,34 +145,7 @@ fn grep_of_one_file_matches_rg() {
 #[test]
 fn grep_of_trees_matches_rg() {
     let Some((mut pair, _)) = beside_rg() else { return };
-    let short: [&str; 20] = [
-        "", "-n", "-c", "-l", "--json", "-C1", "-H -o", "-I", "--hidden", "-. -l", "-uu -l", "-uuu",
-        "--binary", "-a -c", "-L -l", "-d1 -l", "-0 -l", "--mmap", "-q", "-tnosuch",
-    ];
-    let long = [
-        "--files-without-match",
-        "--heading -n",
-        "--no-ignore -l",
-        "-trust -l",
-        "-Trust -l",
-        "-g *.txt -l",
-        "-g !*.txt -l",
-        "--iglob *.TXT -l",
-        "--stats -c",
-        "--max-filesize 1K -l",
-        "--color=always --heading -n -C1",
-        "-m2 -A1 -n",
-        "--mmap -c",
-        "--no-require-git -l",
-        "--vimgrep",
-        "--type-add foo:*.py -tfoo -l",
-        "-v -c",
-        "--count-matches",
-        "-U -c",
-        "-p",
-        "--no-messages -l",
-    ];
-    for flags in short.iter().chain(&long) {
+    for flags in include_str!("lines/rg-flags-for-trees.txt").lines() {
         let by_path = format!("{flags} --sort path");
         for pattern in ["the", "x$", "zzz"] {
             pair.paths(&by_path, &[pattern, "tree"]);
@@ -220,37 +193,7 @@ fn grep_of_standard_input_matches_rg() {
 #[test]
 fn grep_errors_match_rg() {
     let Some((mut pair, _)) = beside_rg() else { return };
-    for line in [
-        "the nofile",
-        "the nofile plain",
-        "--sort path -q the plain nofile",
-        "--sort path -q the nofile plain",
-        "( plain",
-        "-P x plain",
-        "",
-        "-e",
-        "-f nofile plain",
-        "-f patterns plain -n",
-        "-e the -e foo plain -n",
-        "-F foo( plain",
-        r"a\nb plain",
-        r"-U the\nhay plain",
-        "-m0 the plain",
-        "-f /dev/null plain",
-        "-v -f /dev/null plain",
-        "--no-such-flag x plain",
-        "-m many x plain",
-        "-uuuu x plain",
-        "--sort size x plain",
-        "-c -l the plain",
-        "-l -c the plain",
-        "-n -N the plain",
-        "--passthru -C1 -n the plain",
-        "-C3 -A1 the plain",
-        "-i -s the plain",
-        "-S The plain",
-        "--json --no-json the plain",
-    ] {
+    for line in include_str!("lines/rg-arguments.txt").lines() {
         // Its builds may lack PCRE2.
         if line.starts_with("-P") && run(Command::new(&pair.peer).arg("--pcre2-version")).code() != 0 {
             println!("skipped: {line}: rg has no PCRE2");

@@ -101,7 +101,6 @@ impl Pair {
         self.compare(what, &ours, &peer);
     }
 
-    /// Records a difference between the two results.
     pub(crate) fn compare(&mut self, what: &str, ours: &Finished, peer: &Finished) {
         let [mine, theirs] = [ours, peer].map(self.compared);
         if mine == theirs {

@@ -99,7 +99,6 @@ impl TestDir {
         names.iter().for_each(|name| drop(self.file(name, &content)));
     }
 
-    /// Creates directories.
     pub(crate) fn directories<S: AsRef<str>>(&self, names: impl IntoIterator<Item = S>) {
         names.into_iter().for_each(|name| fs::create_dir_all(self.at(name.as_ref())).unwrap());
     }
@@ -108,7 +107,6 @@ impl TestDir {
         fs::read(self.at(name)).unwrap()
     }
 
-    /// Returns the permission bits of a file.
     #[cfg(unix)]
     pub(crate) fn mode(&self, name: &str) -> u32 {
         fs::metadata(self.at(name)).unwrap().mode() & 0o7777
@@ -119,7 +117,6 @@ impl TestDir {
         fs::set_permissions(self.at(name), fs::Permissions::from_mode(mode)).unwrap();
     }
 
-    /// Creates a named pipe.
     #[cfg(unix)]
     pub(crate) fn fifo(&self, name: &str) -> PathBuf {
         make_fifo(&self.at(name));
@@ -168,7 +165,6 @@ pub(crate) fn walked(root: &Path) -> Vec<(PathBuf, fs::Metadata)> {
     found
 }
 
-/// The state of a file or directory.
 #[derive(Debug, PartialEq)]
 pub(crate) struct FileState {
     /// Empty except for files.
@@ -189,7 +185,6 @@ pub(crate) fn snapshot(root: &Path) -> BTreeMap<PathBuf, FileState> {
     walked(root).into_iter().map(state).collect()
 }
 
-/// Returns the names in a directory, sorted.
 pub(crate) fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -227,7 +222,6 @@ pub(crate) fn transform(operation: &str, input: &Path, output: &Path, options: &
     command
 }
 
-/// A program that has ended.
 pub(crate) struct Finished {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: Vec<u8>,
@@ -323,7 +317,6 @@ pub(crate) fn write_at(path: &Path, bytes: &[u8], offset: u64) {
     file.write_all(bytes).unwrap();
 }
 
-/// Asserts that a text has each of `words`.
 #[track_caller]
 pub(crate) fn assert_contains(text: &str, words: &[&str]) {
     for word in words {
@@ -331,7 +324,6 @@ pub(crate) fn assert_contains(text: &str, words: &[&str]) {
     }
 }
 
-/// A running program.
 pub(crate) struct RunningProgram {
     pub(crate) child: Child,
     stdout: Option<thread::JoinHandle<Vec<u8>>>,
@@ -406,7 +398,6 @@ impl RunningProgram {
         }
     }
 
-    /// True if it still runs.
     pub(crate) fn alive(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
     }
@@ -430,7 +421,6 @@ pub(crate) fn run_with(command: &mut Command, input: &[u8]) -> Finished {
     })
 }
 
-/// True if a program is installed.
 pub(crate) fn has(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut directories = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
@@ -453,7 +443,6 @@ pub(crate) fn methods() -> Vec<&'static str> {
     all.map(|method| method.name).filter(|name| *name != "null").collect()
 }
 
-/// Every named strategy.
 pub(crate) fn named() -> Vec<&'static str> {
     std::iter::once("auto").chain(fullbore::strategy::NAMED.iter().map(|named| named.name)).collect()
 }

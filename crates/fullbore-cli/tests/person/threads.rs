@@ -56,30 +56,12 @@ impl Place {
 }
 
 /// Commands with work for several threads; their output must not depend on the number of threads. `_` is a space in a word.
-const COMMANDS: &[&str] = &[
-    "wc large same tree/0/0/0",
-    "grep -c needle tree",
-    "grep -c -a needle large",
-    "grep --files tree",
-    "grep --sort modified -l needle_39 tree",
-    "grep --pre cat needle_7 tree",
-    "sum -r tree large",
-    "sum -a blake3 -a sha256 -a crc32c large same",
-    "cmp large same",
-    "cmp --strategy workers=4,model=striped,request=64K large same",
-    "transform upper large - --strategy workers=4,model=striped,request=64K,stripe=256K",
-    "transform upper large - --strategy workers=4,model=pool,request=64K",
-    "transform upper large - --strategy method=uring,depth=8",
-    "transform upper large - --strategy method=posixaio,depth=8,request=64K",
-    "dedupe tree large same",
-    "gen 3M - --seed 7",
-    "probe large",
-];
+const COMMANDS: &str = include_str!("lines/of-many-threads.txt");
 
 /// Runs each command as `limited` starts it with each limit, and compares its output with that of an unlimited run.
 #[track_caller]
 fn all_work<const N: usize>(place: &Place, limits: [u32; N], limited: impl Fn(u32, &str) -> Command) {
-    for words in COMMANDS {
+    for words in COMMANDS.lines() {
         let free = run(&mut place.command(false, ":", words));
         for limit in limits {
             let few = run(&mut limited(limit, words));
