@@ -4,6 +4,9 @@
 mod count;
 #[doc(hidden)]
 pub mod duplicates;
+#[cfg(test)]
+#[path = "hash/tests/folded.rs"]
+pub(crate) mod folded;
 pub mod generate;
 pub mod hash;
 mod kernel;

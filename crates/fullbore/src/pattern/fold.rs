@@ -334,6 +334,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::operation::folded::folded;
 
     struct Shown;
 
@@ -353,31 +354,6 @@ mod tests {
         }
     }
 
-    /// Folds `text` cut at `cuts`; merges the parts as a tree chosen by `order`.
-    fn folded<F: Fold>(fold: &F, text: &[u8], cuts: &[usize], order: &[usize]) -> F::State {
-        let mut places: Vec<usize> = cuts.iter().map(|cut| cut % (text.len() + 1)).collect();
-        places.extend([0, text.len()]);
-        places.sort_unstable();
-        let mut states: Vec<F::State> = places
-            .windows(2)
-            .map(|pair| {
-                let mut state = fold.identity();
-                // Two blocks per part, as a worker reads them.
-                let half = pair[0].midpoint(pair[1]);
-                fold.block(&mut state, pair[0] as u64, &text[pair[0]..half]);
-                fold.block(&mut state, half as u64, &text[half..pair[1]]);
-                state
-            })
-            .collect();
-        let mut order = order.iter().cycle();
-        while states.len() > 1 {
-            let at = order.next().unwrap_or(&0) % (states.len() - 1);
-            let right = states.remove(at + 1);
-            fold.merge(&mut states[at], right);
-        }
-        states.pop().unwrap_or_else(|| fold.identity())
-    }
-
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
         #[test]
@@ -387,7 +363,7 @@ mod tests {
         ) {
             let text = text.as_bytes();
             let records = Records { fold: &Shown, delimiter: b'\n' };
-            let shown = records.finish(folded(&records, text, &cuts, &order));
+            let shown = records.finish(folded(&records, text, 1, &cuts, &order));
             let mut at = 0;
             for (offset, bytes) in shown {
                 prop_assert_eq!(offset, at as u64);
@@ -405,7 +381,7 @@ mod tests {
         ) {
             let text = text.as_bytes();
             let overlapping = Overlapping { fold: &Shown, shared };
-            let shown = overlapping.finish(folded(&overlapping, text, &cuts, &order));
+            let shown = overlapping.finish(folded(&overlapping, text, 1, &cuts, &order));
             let mut runs: Vec<u64> = Vec::new();
             for (offset, bytes) in shown {
                 prop_assert_eq!(&bytes[..], &text[offset as usize..offset as usize + bytes.len()]);

@@ -4,10 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::operation::Fold;
-use folded::folded;
-
-#[path = "tests/folded.rs"]
-mod folded;
+use crate::operation::folded::folded;
 
 fn sum(name: &str, bytes: &[u8]) -> String {
     hex(&Hash::named(name).unwrap().of(bytes))
@@ -150,7 +147,7 @@ fn sums_of_blake3_are_the_published_ones() {
             // Every chunk separately, merged from the left and from the right.
             let every: Vec<usize> = (0..len.div_ceil(1024)).collect();
             for order in [0, usize::MAX / 2] {
-                assert_eq!(folded(&hash, &bytes, 1024, &every, &[order]), wanted, "{len} in chunks");
+                assert_eq!(folded(&hash, &bytes, 1024, &every, &[order]).finish(), wanted, "{len} in chunks");
             }
         }
     }
@@ -173,7 +170,7 @@ proptest! {
         order in proptest::collection::vec(any::<usize>(), 1..6),
     ) {
         let bytes = pattern(len);
-        let cut = |name: &str, bytes: &[u8], unit| folded(&Hash::named(name).unwrap(), bytes, unit, &cuts, &order);
+        let cut = |name: &str, bytes: &[u8], unit| folded(&Hash::named(name).unwrap(), bytes, unit, &cuts, &order).finish();
         let wanted = ::blake3::hash(&bytes);
         prop_assert_eq!(cut("blake3", &bytes, 1024), wanted.as_bytes());
         let bytes = &bytes[..len % 3000];

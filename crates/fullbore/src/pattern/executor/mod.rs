@@ -120,11 +120,10 @@ impl<'a> Executor<'a> {
         work: impl Fn(T, &mut OrderedSender<'_, '_, R>, &mut Worker, &Self) -> Result<()> + Sync,
         emit: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
     ) -> Result<()> {
-        self.distribute(
+        self.map_ordered_with(
             items,
-            MOST,
             || (),
-            |item, sender, worker, (), executor| work(item, sender, worker, executor),
+            |item, sender, worker, (), run| work(item, sender, worker, run),
             emit,
         )
     }
