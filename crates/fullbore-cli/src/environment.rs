@@ -14,20 +14,8 @@ use crate::exit::{Exit, program};
 const HOME: &str = "/usr/lib/locale";
 
 /// The categories of `setlocale(LC_ALL, "")`: if one of them is unavailable, all stay in "C".
-const CATEGORIES: [&str; 12] = [
-    "LC_CTYPE",
-    "LC_NUMERIC",
-    "LC_TIME",
-    "LC_COLLATE",
-    "LC_MONETARY",
-    "LC_MESSAGES",
-    "LC_PAPER",
-    "LC_NAME",
-    "LC_ADDRESS",
-    "LC_TELEPHONE",
-    "LC_MEASUREMENT",
-    "LC_IDENTIFICATION",
-];
+const CATEGORIES: &str = "LC_CTYPE LC_NUMERIC LC_TIME LC_COLLATE LC_MONETARY LC_MESSAGES LC_PAPER LC_NAME LC_ADDRESS \
+                          LC_TELEPHONE LC_MEASUREMENT LC_IDENTIFICATION";
 
 /// Returns the encoding of this process's environment: bytes, unless the locale's name ends in a form of "UTF-8".
 pub(crate) fn encoding() -> Encoding {
@@ -55,11 +43,11 @@ fn encoding_of(get: &dyn Fn(&str) -> Option<String>, installed: &dyn Fn(&str) ->
     let locale = |category: &str| {
         get("LC_ALL").or_else(|| get(category)).or_else(|| get("LANG")).unwrap_or_else(|| "C".into())
     };
-    let characters = locale(CATEGORIES[0]);
+    let characters = locale("LC_CTYPE");
     if !is_utf8(&characters) {
         return Encoding::Bytes;
     }
-    let mut locales: Vec<_> = CATEGORIES.iter().map(|category| locale(category)).collect();
+    let mut locales: Vec<_> = CATEGORIES.split(' ').map(locale).collect();
     locales.dedup();
     match locales.iter().all(|name| ["C", "POSIX"].contains(&name.as_str()) || installed(name)) {
         true => Encoding::Utf8,

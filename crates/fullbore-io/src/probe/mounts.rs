@@ -156,36 +156,12 @@ impl FileSystemFacts {
 
 /// True if a type of file system uses a network; `None` if unknown.
 pub(crate) fn is_network(kind: &str) -> Option<bool> {
-    const NETWORK: [&str; 25] = [
-        "afs",
-        "beegfs",
-        "ceph",
-        "cifs",
-        "coda",
-        "davfs",
-        "fuse.ceph",
-        "fuse.davfs",
-        "fuse.gcsfuse",
-        "fuse.glusterfs",
-        "fuse.juicefs",
-        "fuse.moosefs",
-        "fuse.rclone",
-        "fuse.s3fs",
-        "fuse.sshfs",
-        "gpfs",
-        "lustre",
-        "ncpfs",
-        "nfs",
-        "nfs4",
-        "orangefs",
-        "pvfs2",
-        "smb3",
-        "smbfs",
-        "wekafs",
-    ];
+    const NETWORK: &str = "afs beegfs ceph cifs coda davfs fuse.ceph fuse.davfs fuse.gcsfuse \
+                           fuse.glusterfs fuse.juicefs fuse.moosefs fuse.rclone fuse.s3fs fuse.sshfs gpfs \
+                           lustre ncpfs nfs nfs4 orangefs pvfs2 smb3 smbfs wekafs";
     const LOCAL_FUSE: [&str; 5] =
         ["fuse.exfat", "fuse.fuse-overlayfs", "fuse.lxcfs", "fuse.mergerfs", "fuse.ntfs-3g"];
-    if NETWORK.contains(&kind) {
+    if NETWORK.split(' ').any(|known| known == kind) {
         Some(true)
     } else if (kind == "fuse" || kind.starts_with("fuse.")) && !LOCAL_FUSE.contains(&kind) {
         None
