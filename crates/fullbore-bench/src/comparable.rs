@@ -20,7 +20,6 @@ pub(crate) fn comparable<'a>(
     }
 }
 
-/// Returns the [`comparable`] cells.
 pub(crate) fn comparable_cells(cells: &[Cell], requested: Regime) -> Cow<'_, [Cell]> {
     let kept = comparable(cells, requested);
     if cells.iter().all(&kept) {

@@ -43,7 +43,6 @@ pub(super) fn span(wanted: u64, least: u64, request: u64, room: u64) -> u64 {
 /// The data of writes, and true if their time includes flushing to the device; `None` for reads.
 pub(super) type Written<'a> = Option<(&'a Stamped, bool)>;
 
-/// The strategy of all transfers.
 #[derive(Debug)]
 pub(super) struct Transfers<'a> {
     pub(super) written: Written<'a>,

@@ -7,7 +7,6 @@ use super::workload::ParsedWorkload;
 use super::{access, append, command, devices, interface, latency, memory};
 use super::{phases, reread, streams, sustained, transform, whole_file};
 
-/// An action that experiments may name.
 #[derive(Debug)]
 pub(crate) struct Action {
     pub(crate) name: &'static str,

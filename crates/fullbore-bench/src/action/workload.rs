@@ -34,7 +34,6 @@ pub(crate) struct RunContext<'a> {
 }
 
 impl RunContext<'_> {
-    /// Returns the test files of the first directory.
     pub(crate) fn test_files(&self) -> &TestFiles {
         &self.file_sets[0]
     }

@@ -151,7 +151,6 @@ impl Labels {
         self.order == Some(Order::Random)
     }
 
-    /// Returns the disks that the variant names.
     pub(crate) fn disks(&self) -> Option<Disks> {
         match self.variant.as_deref()? {
             "together" => Some(Disks::Together),

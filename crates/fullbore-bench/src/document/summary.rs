@@ -239,7 +239,6 @@ impl Cell {
         Self { skipped: Some(reason.into()), ..Self::new(id, experiment, labels) }
     }
 
-    /// Returns the regime of its figures.
     pub(crate) fn regime(&self) -> Option<Regime> {
         self.summary.as_ref()?.regime
     }

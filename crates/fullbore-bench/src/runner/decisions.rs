@@ -138,7 +138,6 @@ impl Decisions {
         open
     }
 
-    /// Returns the cells of each headline figure.
     pub(super) fn headlines(&self) -> &BTreeMap<Headline, Vec<usize>> {
         &self.headlines
     }

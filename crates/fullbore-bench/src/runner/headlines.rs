@@ -88,7 +88,6 @@ impl Headlines {
         selected
     }
 
-    /// Records the time of a round.
     pub(super) fn record(&mut self, seconds: f64) {
         self.spent += seconds;
     }

@@ -14,7 +14,6 @@ use super::run::TransferArgs;
 use super::transform::is_standard_output;
 use crate::exit::Exit;
 
-/// The content of the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Content {
     /// Incompressible random bytes

@@ -84,7 +84,6 @@ impl Transform {
     }
 }
 
-/// True if a path means standard input.
 fn is_standard_input(path: &Path) -> bool {
     ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].iter().any(|name| path == Path::new(name))
 }

@@ -179,12 +179,10 @@ impl Loan {
         self.bytes
     }
 
-    /// Bytes moved so far.
     pub(crate) fn moved(&self) -> usize {
         self.moved
     }
 
-    /// True if all bytes are moved.
     pub(crate) fn is_whole(&self) -> bool {
         self.moved == self.total
     }

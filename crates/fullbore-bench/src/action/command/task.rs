@@ -34,7 +34,6 @@ pub(super) enum ExpectedOutput {
 }
 
 impl ExpectedOutput {
-    /// True if the task creates a file.
     pub(super) fn creates(self) -> bool {
         matches!(self, Self::Same | Self::Bytes(_))
     }

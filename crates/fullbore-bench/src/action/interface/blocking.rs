@@ -44,7 +44,6 @@ pub(super) fn open_std_buffered(config: &OpenConfig, pool: &mut Pool) -> Result<
     Ok(Box::new(CursorReader(CursorFile { stream, buffer, config })))
 }
 
-/// Opens a `fullbore::stream::FileStream`.
 pub(super) fn open_stream(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn Interface>> {
     let file = super::open::handle(config)?;
     let stream = match config.buffer {
@@ -223,7 +222,6 @@ pub(super) fn open_std_positional(config: &OpenConfig, pool: &mut Pool) -> Resul
     positional(vec![file], config, pool)
 }
 
-/// Opens a `fullbore::file::File`.
 pub(super) fn open_file(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn Interface>> {
     if config.vectors > 1 {
         return open_vectored(config, pool);

@@ -267,7 +267,6 @@ impl Workload for PhasesWorkload {
     }
 }
 
-/// Returns the monotonic time in seconds.
 fn now() -> f64 {
     fullbore::sys::monotonic_nanoseconds() as f64 * 1e-9
 }

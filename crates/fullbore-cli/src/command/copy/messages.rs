@@ -45,7 +45,6 @@ fn join(parts: &[MessagePart<'_>]) -> Vec<u8> {
     text
 }
 
-/// Prints a message to standard error.
 pub(super) fn eprint(text: impl AsRef<[u8]>) {
     Exit::eprint(&[format!("{}: ", program("copy")).as_bytes(), text.as_ref(), b"\n"].concat());
 }

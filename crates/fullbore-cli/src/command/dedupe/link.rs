@@ -12,7 +12,6 @@ use super::content::equal;
 use super::find::{Group, HashedFile};
 use super::inode::{Directories, Entry, OpenInode, changed, copy_metadata, stat};
 
-/// The method of replacing a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum ReplaceMethod {
     Hard,

@@ -7,7 +7,6 @@ use fullbore_io::lock::{Condvar, Mutex};
 use super::lease::{Lease, Parts, Settings, Spent};
 use super::region::Region;
 
-/// The leases of a run.
 #[derive(Debug)]
 pub(in crate::pattern) struct Leases<'a> {
     settings: Settings<'a>,
@@ -137,7 +136,6 @@ impl<'a> Leases<'a> {
         replaced
     }
 
-    /// True if the page cache has the part.
     pub(super) fn is_cached(&self, lease: &Lease) -> bool {
         self.state.lock().regions[lease.region].cached
     }

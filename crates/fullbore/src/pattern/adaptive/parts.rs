@@ -8,7 +8,6 @@ use crate::strategy::{ADAPTIVE, Adaptive, Contender, MIXED};
 use fullbore_io::file::File;
 use fullbore_io::probe;
 
-/// An input of a run.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::pattern) struct RunInput<'a> {
     pub(in crate::pattern) file: &'a File,
@@ -18,7 +17,6 @@ pub(in crate::pattern) struct RunInput<'a> {
     pub(in crate::pattern) len: u64,
 }
 
-/// The terms of a run.
 #[derive(Debug)]
 pub(in crate::pattern) struct Terms {
     /// The bytes of the run, counted from the base of each input.

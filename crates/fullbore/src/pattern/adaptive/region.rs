@@ -104,7 +104,6 @@ impl Region {
         self.begin(self.all[..self.tried].to_vec());
     }
 
-    /// Begins a trial of these contenders.
     fn begin(&mut self, contenders: Vec<Contender>) {
         self.phase = match contenders.len() {
             1 => Phase::Running { expected: None, outside: 0 },

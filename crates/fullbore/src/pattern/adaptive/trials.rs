@@ -9,7 +9,6 @@ const NOISE: (f64, f64) = (0.15, 3.0);
 /// The greatest weight of the samples of a contender: rates change in the course of a long run.
 const MOST: f64 = 32.0;
 
-/// The contenders and their measurements.
 #[derive(Debug, Default)]
 pub(in crate::pattern) struct Trials {
     pub(in crate::pattern) contenders: Vec<Contender>,
@@ -66,7 +65,6 @@ impl Trials {
         }
     }
 
-    /// The contenders that were measured.
     pub(in crate::pattern) fn tried(&self) -> Vec<Tried> {
         let tried = |place: usize| {
             let rate = self.samples[place].mean.exp();

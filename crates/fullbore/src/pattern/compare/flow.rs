@@ -15,7 +15,6 @@ use fullbore_io::error::{Error, Result};
 use fullbore_io::file::{File, FileKind};
 use fullbore_io::sys::{self, AsHandle, Code, Handle};
 
-/// One side.
 pub(super) struct Flow<'a> {
     file: &'a File,
     /// Offset of the next byte, if the file has offsets.

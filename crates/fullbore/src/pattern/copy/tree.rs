@@ -73,7 +73,6 @@ pub(crate) fn copy(
     Ok(stats)
 }
 
-/// The number of workers for `pairs`.
 fn workers(pairs: &[(PathBuf, PathBuf)], options: &CopyOptions, workers: Option<usize>) -> usize {
     /// More gained nothing: the file system's locks are the limit.
     const CROWD: usize = 8;

@@ -51,7 +51,6 @@ pub(super) struct Worker {
 }
 
 impl TreeCopy<'_> {
-    /// True if symbolic links in `directory` are followed.
     pub(super) fn follows(&self, directory: &Directory) -> bool {
         match self.options.follow {
             Follow::All => true,
@@ -93,7 +92,6 @@ impl TreeCopy<'_> {
     }
 }
 
-/// The state of a target.
 pub(super) enum TargetState {
     /// The name is free.
     New,
