@@ -341,13 +341,13 @@ fn learning_allowed() -> bool {
     std::env::var_os("FULLBORE_LEARN").is_none_or(|value| value != "0")
 }
 
-/// Loads the profile, with the figures of earlier runs if the command learns. A broken profile is reported and ignored, and so,
-/// without a report, is one in a directory of another user; the command still runs.
+/// Loads the profile, with the figures of earlier runs if the command learns. A broken profile is reported and ignored; one
+/// that cannot be reached is ignored silently, because a service may have the home of another user. The command still runs.
 fn load_profile(learns: bool) -> Option<Profile> {
     let path = Profile::default_path()?;
     let profile = Profile::load(&path).unwrap_or_else(|error| {
-        let elsewhere = matches!(error.code(), Some(Code::ACCESS_DENIED | Code::NOT_DIRECTORY));
-        if !elsewhere {
+        let unreachable = matches!(error.code(), Some(Code::ACCESS_DENIED | Code::NOT_DIRECTORY));
+        if !unreachable {
             Exit::eprint(&format!("{}: {error}; continuing without it\n", program("")));
         }
         Profile::default()

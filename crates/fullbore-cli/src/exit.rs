@@ -167,12 +167,14 @@ pub struct StandardOutput;
 
 impl Write for StandardOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        signals::end_if_caught();
         loop {
+            // The signal thread itself may be here.
+            signals::end_if_caught();
             match sys::write(sys::stdout(), bytes) {
                 // Another process made the pipe or terminal non-blocking.
                 Err(Code::WOULD_BLOCK) => {
-                    sys::uninterrupted(|| sys::wait_any(&[(sys::stdout(), Direction::Write)], None))?;
+                    let wait = || sys::wait_any(&[(sys::stdout(), Direction::Write)], Some(signals::TICK));
+                    sys::uninterrupted(wait)?;
                 }
                 written => return Ok(written?),
             }

@@ -19,8 +19,8 @@ use fullbore::{
     sys::{AsHandle, Handle},
 };
 
-/// The interval between checks of held output.
-const TICK: Duration = Duration::from_millis(100);
+/// The interval between checks of held output and, in waits, of signals.
+pub(crate) const TICK: Duration = Duration::from_millis(100);
 
 /// The end of a pipe that wakes the thread, which waits for signals, too.
 #[cfg(unix)]
@@ -83,7 +83,10 @@ fn catch(wake: &Handle, alone: &Arc<AtomicBool>) -> io::Result<()> {
 #[cfg(windows)]
 pub(crate) fn install(flush_overdue: fn() -> bool) -> io::Result<()> {
     const INTERRUPTED: i32 = 2;
-    sys::on_console_event(|| end(INTERRUPTED))?;
+    sys::on_console_event(|| {
+        ending_signal().store(INTERRUPTED as usize, Ordering::Relaxed);
+        end(INTERRUPTED)
+    })?;
     let watch = move || {
         let mut held = false;
         loop {
@@ -131,9 +134,10 @@ fn end(signal: i32) -> ! {
         let _ = writeln!(err, "fullbore: {}: interrupted: part old and part new", Shown(&path));
     }
     sys::restore_console();
-    // On a terminal by the signal itself: a shell then ends the loop or the script that runs this command.
+    // On a terminal by the signal itself: a shell then ends the loop or the script that runs this command. The system ignores it
+    // in the first process of a container.
     #[cfg(unix)]
-    if err.is_terminal() {
+    if err.is_terminal() && std::process::id() != 1 {
         let _ = signal_hook::low_level::emulate_default_handler(signal);
     }
     std::process::exit(128 + signal);

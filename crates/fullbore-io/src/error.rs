@@ -43,20 +43,50 @@ pub enum ErrorKind {
     BrokenPipe,
 }
 
-/// Of an error without a code of the system.
-impl From<io::ErrorKind> for ErrorKind {
-    fn from(kind: io::ErrorKind) -> Self {
-        match kind {
-            io::ErrorKind::NotFound => Self::NotFound,
-            io::ErrorKind::AlreadyExists => Self::AlreadyExists,
-            io::ErrorKind::PermissionDenied => Self::PermissionDenied,
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::NoSpace,
-            io::ErrorKind::OutOfMemory => Self::Memory,
-            io::ErrorKind::Unsupported => Self::Unsupported,
-            io::ErrorKind::InvalidInput => Self::Invalid,
-            io::ErrorKind::BrokenPipe => Self::BrokenPipe,
-            _ => Self::Io,
-        }
+impl From<&io::Error> for ErrorKind {
+    fn from(error: &io::Error) -> Self {
+        kind_and_advice(error).0
+    }
+}
+
+/// The category of an error of the system or of std, and advice.
+fn kind_and_advice(error: &io::Error) -> (ErrorKind, Option<&'static str>) {
+    let Some(code) = Code::of(error) else {
+        let kind = match error.kind() {
+            io::ErrorKind::NotFound => ErrorKind::NotFound,
+            io::ErrorKind::AlreadyExists => ErrorKind::AlreadyExists,
+            io::ErrorKind::PermissionDenied => ErrorKind::PermissionDenied,
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorKind::NoSpace,
+            io::ErrorKind::OutOfMemory => ErrorKind::Memory,
+            io::ErrorKind::Unsupported => ErrorKind::Unsupported,
+            io::ErrorKind::InvalidInput => ErrorKind::Invalid,
+            io::ErrorKind::BrokenPipe => ErrorKind::BrokenPipe,
+            _ => ErrorKind::Io,
+        };
+        return (kind, None);
+    };
+    match code {
+        Code::NO_SPACE | Code::QUOTA => (ErrorKind::NoSpace, Some("free some space or write somewhere else")),
+        Code::NOT_FOUND => (ErrorKind::NotFound, None),
+        Code::EXISTS => (ErrorKind::AlreadyExists, None),
+        Code::ACCESS_DENIED | Code::NOT_PERMITTED => (ErrorKind::PermissionDenied, None),
+        Code::BROKEN_PIPE => (ErrorKind::BrokenPipe, None),
+        Code::TOO_LARGE => (ErrorKind::NoSpace, Some("the file system does not support files of this size")),
+        Code::READ_ONLY => (ErrorKind::Io, Some("the file system is mounted read-only")),
+        Code::IS_DIRECTORY => (ErrorKind::Unsupported, Some("name a file")),
+        code => match code.in_use() {
+            Some(InUse::Held) => (
+                ErrorKind::Locked,
+                Some("it is open without sharing, in another program or in this one: close it there first"),
+            ),
+            Some(InUse::Locked) => (
+                ErrorKind::Locked,
+                Some("another open handle has locked these bytes: try again when it has released them"),
+            ),
+            Some(InUse::Mapped) => (ErrorKind::Io, Some("it is mapped into memory: unmap it first")),
+            Some(InUse::Running) => (ErrorKind::Io, Some("it is a running program")),
+            None => (ErrorKind::Io, None),
+        },
     }
 }
 
@@ -93,36 +123,7 @@ impl Error {
             Ok(error) => return error,
             Err(source) => source,
         };
-        let (kind, advice) = match Code::of(&source) {
-            Some(Code::NO_SPACE | Code::QUOTA) => {
-                (ErrorKind::NoSpace, Some("free some space or write somewhere else"))
-            }
-            Some(Code::NOT_FOUND) => (ErrorKind::NotFound, None),
-            Some(Code::EXISTS) => (ErrorKind::AlreadyExists, None),
-            Some(Code::ACCESS_DENIED | Code::NOT_PERMITTED) => (ErrorKind::PermissionDenied, None),
-            Some(Code::BROKEN_PIPE) => (ErrorKind::BrokenPipe, None),
-            Some(Code::TOO_LARGE) => {
-                (ErrorKind::NoSpace, Some("the file system does not support files of this size"))
-            }
-            Some(Code::READ_ONLY) => (ErrorKind::Io, Some("the file system is mounted read-only")),
-            Some(Code::IS_DIRECTORY) => (ErrorKind::Unsupported, Some("name a file")),
-            Some(code) => match code.in_use() {
-                Some(InUse::Held) => (
-                    ErrorKind::Locked,
-                    Some(
-                        "it is open without sharing, in another program or in this one: close it there first",
-                    ),
-                ),
-                Some(InUse::Locked) => (
-                    ErrorKind::Locked,
-                    Some("another open handle has locked these bytes: try again when it has released them"),
-                ),
-                Some(InUse::Mapped) => (ErrorKind::Io, Some("it is mapped into memory: unmap it first")),
-                Some(InUse::Running) => (ErrorKind::Io, Some("it is a running program")),
-                None => (ErrorKind::Io, None),
-            },
-            None => (source.kind().into(), None),
-        };
+        let (kind, advice) = kind_and_advice(&source);
         let inner = Inner {
             kind,
             doing,

@@ -131,8 +131,8 @@ fn interrupted_pipeline_yields_no_result() {
     let dir = TestDir::new();
     let old = dir.file("old", "old");
     let binary = binary().display();
-    for turn in 0..40 {
-        let reader = ["transform none - old", "wc -c"][turn % 2];
+    for iteration in 0..40 {
+        let reader = ["transform none - old", "wc -c"][iteration % 2];
         let mut shell = Command::new("sh");
         let line = format!("dd if=/dev/zero bs=64k 2>/dev/null | {binary} {reader}");
         let running =

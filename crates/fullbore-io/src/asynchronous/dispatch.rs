@@ -35,7 +35,7 @@ impl std::fmt::Debug for Dispatch {
 pub(super) type Locked<'a> = MutexGuard<'a, Core>;
 
 /// Calls a caller's code, a panic of which must neither end a thread of the driver nor stop the wake-ups of other futures.
-fn caught(call: impl FnOnce()) {
+fn catch_panic(call: impl FnOnce()) {
     let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(call));
 }
 
@@ -68,8 +68,8 @@ impl Dispatch {
             let wakes: [Option<Waker>; 8] = std::array::from_fn(|_| core.wakes.pop());
             let gone = core.gone.pop();
             drop(core);
-            wakes.into_iter().flatten().for_each(|waker| caught(|| waker.wake()));
-            caught(|| gone.map_or((), Operation::abandon));
+            wakes.into_iter().flatten().for_each(|waker| catch_panic(|| waker.wake()));
+            catch_panic(|| gone.map_or((), Operation::abandon));
             core = self.lock();
         }
     }

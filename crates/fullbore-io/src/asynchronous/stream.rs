@@ -303,7 +303,7 @@ impl AsyncStream {
         if !self.file.seekable() {
             // Bytes that were read ahead could not be read again.
             let what = format!("a {} has no position", file.kind());
-            let error = Error::new(ErrorKind::Unsupported, "seek in", file.path(), what);
+            let error = Error::new(ErrorKind::Unsupported, "seek", file.path(), what);
             return Poll::Ready(Err(error.into()));
         }
         ready!(self.poll_transfers(context))?;

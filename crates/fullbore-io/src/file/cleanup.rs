@@ -21,8 +21,8 @@ static CLEANING_UP: AtomicBool = AtomicBool::new(false);
 
 static STATE: Mutex<Registry> = Mutex::new(Registry { next: 0, files: Vec::new(), unfinished: Vec::new() });
 
-/// The number of the signal that ends the process, from its handler on; 0 before. Outputs get no names any more: the process that
-/// wrote a piped input may have ended by the same signal, so that the input seems complete.
+/// The number of the signal that ends the process, from its handler on; 0 before. No output is completed any more: the process
+/// that wrote a piped input may have ended by the same signal, so that the input seems complete.
 pub fn ending_signal() -> &'static Arc<AtomicUsize> {
     static SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
     &SIGNAL
@@ -368,9 +368,9 @@ pub fn cleanup() -> Vec<PathBuf> {
     unfinished
 }
 
-/// True after a call of [`cleanup`], which may be the cause of later failures.
+/// True after a call of [`cleanup`] or a signal that leads to one, which may be the cause of later failures.
 pub fn is_cleaning_up() -> bool {
-    CLEANING_UP.load(Ordering::Relaxed)
+    CLEANING_UP.load(Ordering::Relaxed) || ending_signal().load(Ordering::Relaxed) != 0
 }
 
 #[cfg(test)]
@@ -381,7 +381,7 @@ mod tests {
     fn hidden_names_are_short_and_have_whole_characters() {
         for stem in ["x".repeat(255), "ß".repeat(127), format!("x{}", "ß".repeat(127))] {
             let name = hidden_name(OsStr::new(&stem)).into_string().unwrap();
-            assert!(name.len() <= 143 && name.starts_with(&format!(".{}", &stem[..99])), "{name}");
+            assert!(name.len() <= 143 && name.as_bytes()[1..].starts_with(&stem.as_bytes()[..98]), "{name}");
         }
     }
 

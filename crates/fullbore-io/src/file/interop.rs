@@ -14,7 +14,7 @@ use crate::size;
 use crate::stream::FileStream;
 use crate::sys::{self, AsHandle, Handle};
 
-/// Takes over an open file. Messages call it `/dev/fd/N`, by which this process can open it; [`File::from_fd`] gives it another name.
+/// Takes over an open file. Messages call it `/dev/fd/N` (on Windows `handle N`); [`File::from_fd`] gives it another name.
 impl TryFrom<Handle> for File {
     type Error = Error;
 
@@ -24,7 +24,7 @@ impl TryFrom<Handle> for File {
     }
 }
 
-/// As for a descriptor.
+/// As from its descriptor.
 impl TryFrom<fs::File> for File {
     type Error = Error;
 

@@ -33,7 +33,7 @@ pub enum Placement {
 ///
 /// ```
 /// # let directory = tempfile::tempdir()?;
-/// use fullbore_io::file::{Durability, Output, Placement};
+/// use fullbore_io::file::{Durability, Output};
 /// let path = directory.path().join("file");
 /// let output = Output::create(&path)?;
 /// output.file().write_all_at(b"whole", 0)?;
@@ -94,16 +94,6 @@ impl Output {
     }
 
     /// Opens `path` as the output of a run that reads `input`, which it must not be.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// use fullbore_io::file::{File, Output, Placement};
-    /// # let path = directory.path().join("file");
-    /// # std::fs::write(&path, "bytes")?;
-    /// let input = File::open(&path)?;
-    /// assert!(Output::create_with(&path, Placement::Replace, Some(&input)).is_err());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[doc(hidden)]
     pub fn create_with(path: impl AsRef<Path>, placement: Placement, input: Option<&File>) -> Result<Self> {
         Self::create_in(TargetName::of(path.as_ref())?, placement, input)
@@ -396,7 +386,7 @@ impl Output {
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
-    /// use fullbore_io::file::{Durability, Output, Placement};
+    /// use fullbore_io::file::{Durability, Output};
     ///
     /// let path = directory.path().join("file");
     /// std::fs::write(&path, "longer than what comes")?;

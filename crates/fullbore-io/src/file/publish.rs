@@ -82,6 +82,10 @@ pub(super) fn begin_named(place: TargetName, finish: Finish) -> Result<(File, Ou
 /// Syncs an output to the given level and gives it its name.
 pub(super) fn publish(file: &File, state: OutputState, durability: Durability) -> Result<CommitReport> {
     if ending_signal().load(Ordering::Relaxed) != 0 {
+        if let OutputState::Existing(unfinished) = state {
+            // The cleanup lists it.
+            std::mem::forget(unfinished);
+        }
         return Err(Error::cancelled());
     }
     let mut report = CommitReport::default();

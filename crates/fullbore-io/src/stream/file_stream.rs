@@ -17,7 +17,7 @@ const BUFFER: usize = 8 << 10;
 /// of one [`File`] have separate positions.
 ///
 /// The buffer is allocated on first use. A read or write of at least the buffer's size bypasses it. As everywhere in
-/// this crate, a write either completes or fails. Files that are not seekable (pipes, sockets, terminals) are read
+/// this crate, a write moves fewer bytes only if an error followed, which the next write returns. Files that are not seekable (pipes, sockets, terminals) are read
 /// and written sequentially: a read requests no more bytes from the system than its caller requests, so that the two
 /// ends of a pipe never wait for each other; only [`BufRead`] fills the buffer there. A file opened in append
 /// mode is written at its end, whatever the position.
@@ -253,7 +253,7 @@ impl FileStream {
             return Ok(count);
         }
         let mut room = self.size - self.pending.bytes().len();
-        if data.len() > room && (self.ends.appends() || self.ends.flows()) {
+        if data.len() > room && (self.ends.appends() || !self.ends.placed()) {
             // After an error the caller repeats the write: none of its bytes may have been written here.
             self.write_pending()?;
             room = self.size;

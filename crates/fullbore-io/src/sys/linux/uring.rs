@@ -63,6 +63,10 @@ pub(crate) fn open<F: AsFd>(
         // Older kernels lack these flags; only the error of the plain set-up counts.
         Err(_) => IoUring::builder().build(entries)?,
     };
+    // Linux 5.1 to 5.5 transfer registered memory alone, and may refuse to register that of a run.
+    if !ring.params().is_feature_rw_cur_pos() {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
     let registered_file = ring.submitter().register_files(&[file.as_fd().as_raw_fd()]).is_ok();
     let registered_buffers = pool.is_some_and(|pool| {
         let (start, len) = pool.memory();
@@ -71,10 +75,6 @@ pub(crate) fn open<F: AsFd>(
         // buffers that it owns, and registration alone reads and writes nothing.
         unsafe { ring.submitter().register_buffers(&[memory]) }.is_ok()
     });
-    // Linux 5.1 to 5.5 transfer registered memory alone, by these requests.
-    if !registered_buffers && !ring.params().is_feature_rw_cur_pos() {
-        return Err(io::ErrorKind::Unsupported.into());
-    }
     Ok(Ring {
         ring,
         flight: (0..entries).map(|_| None).collect(),

@@ -52,7 +52,7 @@ impl CopyError {
         match self {
             Self::Failed(error) => error.kind(),
             Self::SameFile { .. } => ErrorKind::SameFile,
-            Self::Link { error, .. } => error.kind().into(),
+            Self::Link { error, .. } => error.into(),
             Self::NotReplaced { .. } => ErrorKind::AlreadyExists,
             Self::IntoItself { .. } => ErrorKind::Invalid,
             _ => ErrorKind::Unsupported,
