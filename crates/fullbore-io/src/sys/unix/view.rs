@@ -22,6 +22,12 @@ static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
 /// The page size, for the handler, which must not query it.
 static PAGE: AtomicUsize = AtomicUsize::new(4096);
 
+/// The flag for pages that do not count towards the limit of committed memory, which other systems do not have.
+#[cfg(target_os = "linux")]
+const NO_RESERVE: libc::c_int = libc::MAP_NORESERVE;
+#[cfg(not(target_os = "linux"))]
+const NO_RESERVE: libc::c_int = 0;
+
 fn errno_place() -> *mut libc::c_int {
     // SAFETY: the call has no preconditions.
     unsafe {
@@ -47,7 +53,7 @@ extern "C" fn on_bus_error(signal: libc::c_int, info: *mut libc::siginfo_t, cont
                 page as *mut libc::c_void,
                 end - page,
                 protection,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | libc::MAP_NORESERVE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | NO_RESERVE,
                 -1,
                 0,
             );
