@@ -31,7 +31,8 @@ const ERRORS: f64 = 4.0;
 /// all times in seconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CreditFit {
-    /// The sustained rate: that after the last fall; without a burst, the mean of the whole first stretch.
+    /// The sustained rate: that after the last fall; without a burst, that of the whole first stretch: its mean, if
+    /// the rate varies.
     pub sustained: Estimate,
     /// The burst; `None` if there is none up to `moved` and `idle_s`, or if the rate varies too much to tell.
     pub burst: Option<Burst>,
@@ -108,13 +109,13 @@ impl CreditFit {
 ///
 /// Falls of the first stretch are found by least squares; a fall counts if its credit is worth a quarter of a second of
 /// the lower rate (accounting periods of limiters are shorter), the rate changes by 10 % and five standard errors, and the
-/// rate does not return. The sustained rate is the slope of the cumulative curve after the last fall, without a fall the
-/// mean; the credit is the intercept: both use the whole curve and do not depend on the exact place of the fall. The
-/// credit that an idle period regained is the intercept of the stretch after it, with the same slope. The refill is the
-/// least-squares line through the origin over the credits that are not full.
+/// rate does not return. The sustained rate is the slope of the cumulative curve after the last fall, the credit its
+/// intercept: both use the whole curve and do not depend on the exact place of the fall. The credit that an idle period
+/// regained is the intercept of the stretch after it, with the same slope. The refill is the least-squares line through
+/// the origin over the credits that are not full.
 ///
 /// A burst is only reported if the first stretch ends steady and the interval of the credit excludes 0. Otherwise the rate
-/// varies, and is fitted as one.
+/// varies, and is fitted as one: the mean, unless the stretch ends steady.
 pub fn fit_credit(course: &Course, confidence: f64) -> Option<CreditFit> {
     let h = course.slice_s;
     if course.is_short() {
@@ -129,7 +130,8 @@ pub fn fit_credit(course: &Course, confidence: f64) -> Option<CreditFit> {
         let end = first.slices.len();
         // The slice of the fall has both rates.
         let settled = cuts.last().map_or(0, |cut| (cut + 1).min(end - 2));
-        let sustained = if cuts.is_empty() { first.mean() } else { first.rate(settled..end) };
+        let varies = cuts.is_empty() && !steady;
+        let sustained = if varies { first.mean() } else { first.rate(settled..end) };
         if sustained.value <= 0.0 {
             return None;
         }
