@@ -149,11 +149,11 @@ impl std::error::Error for ExperimentError {}
 
 /// A line without the middle of a long value that it quotes: the remedy is at the end.
 fn shortened(line: &str) -> String {
-    const END: usize = 160;
+    const END: usize = 140;
     let letters: Vec<char> = line.chars().collect();
     let text = |letters: &[char]| letters.iter().collect::<String>();
     match letters.len() {
-        0..=320 => line.to_owned(),
+        0..=280 => line.to_owned(),
         count => format!("{}…{}", text(&letters[..END]), text(&letters[count - END..])),
     }
 }

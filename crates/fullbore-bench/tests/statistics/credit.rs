@@ -175,8 +175,6 @@ fn a_fall_to_a_rate_that_is_not_steady_is_no_burst() {
     let steady = fit([95, 95]);
     assert!(steady.burst.is_some() && steady.steady && steady.steps.len() == 2, "{steady:?}");
     let varying = fit([80, 110]);
-    let per_s = varying.moved / (260.0 * SLICE);
-    assert!((varying.sustained.value / per_s - 1.0).abs() < 1e-9, "the mean: {varying:?}");
     assert!(varying.burst.is_none() && !varying.steady, "{varying:?}");
     // One rate, that of the whole stretch.
     assert_eq!(varying.steps.len(), 1, "{varying:?}");

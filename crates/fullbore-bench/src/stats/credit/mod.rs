@@ -31,8 +31,7 @@ const ERRORS: f64 = 4.0;
 /// all times in seconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CreditFit {
-    /// The sustained rate: that after the last fall; without a burst, that of the whole first stretch: its mean, if
-    /// the rate varies.
+    /// The sustained rate: that after the last fall; without a burst, that of the whole first stretch.
     pub sustained: Estimate,
     /// The burst; `None` if there is none up to `moved` and `idle_s`, or if the rate varies too much to tell.
     pub burst: Option<Burst>,
@@ -115,7 +114,7 @@ impl CreditFit {
 /// the origin over the credits that are not full.
 ///
 /// A burst is only reported if the first stretch ends steady and the interval of the credit excludes 0. Otherwise the rate
-/// varies, and is fitted as one: the mean, unless the stretch ends steady.
+/// varies, and is fitted as one.
 pub fn fit_credit(course: &Course, confidence: f64) -> Option<CreditFit> {
     let h = course.slice_s;
     if course.is_short() {
@@ -130,8 +129,7 @@ pub fn fit_credit(course: &Course, confidence: f64) -> Option<CreditFit> {
         let end = first.slices.len();
         // The slice of the fall has both rates.
         let settled = cuts.last().map_or(0, |cut| (cut + 1).min(end - 2));
-        let varies = cuts.is_empty() && !steady;
-        let sustained = if varies { first.mean() } else { first.rate(settled..end) };
+        let sustained = first.rate(settled..end);
         if sustained.value <= 0.0 {
             return None;
         }
@@ -213,11 +211,6 @@ impl Curve {
 
     fn time(&self, slice: usize) -> f64 {
         (slice + 1) as f64 * self.slice_s
-    }
-
-    /// Returns the mean rate of the whole stretch.
-    fn mean(&self) -> Fitted {
-        Fitted { value: mean(&self.slices) / self.slice_s, ..self.rate(0..self.slices.len()) }
     }
 
     /// Returns the slope of the cumulative curve over a range of slices: of two slices or more.
