@@ -43,9 +43,21 @@ impl Sheet {
         }
     }
 
-    /// Adds a command on one line of any length, so that it can be copied.
+    /// Adds a command, or a setting in words. A long command continues on further lines, as a shell reads it; only a word that is
+    /// longer than a line exceeds the width.
     pub(crate) fn command(&mut self, text: &str) {
-        self.line(&format!("    {}", text.replace('`', "")));
+        if !["fullbore ", "dd "].iter().any(|command| text.starts_with(command)) {
+            return self.wrapped(4, text);
+        }
+        let mut line = "   ".to_owned();
+        for word in text.replace('`', "").split_whitespace() {
+            if line.chars().count() + word.chars().count() + " \\ ".len() > self.width {
+                self.line(&format!("{line} \\"));
+                line = " ".repeat(7);
+            }
+            line = line + " " + word;
+        }
+        self.line(&line);
     }
 
     fn painted(&self, style: &str, text: &str) -> String {
@@ -148,5 +160,17 @@ mod tests {
         sheet.columns(&[("name", 20), ("1.00 GB/s", 20)], "some words that do not fit");
         assert_eq!(sheet.text.lines().map(|line| line.chars().count()).max(), Some(60));
         assert_eq!(sheet.text.lines().nth(1), Some(format!("{:42}not fit", "").as_str()));
+    }
+
+    #[test]
+    fn a_long_command_continues_as_a_shell_reads_it() {
+        let mut sheet = Sheet::new(60, false);
+        let command = format!("fullbore gen --overwrite --strategy {} SIZE FILE", "x".repeat(70));
+        sheet.command(&command);
+        let lines: Vec<&str> = sheet.text.lines().collect();
+        assert_eq!(lines[0], "    fullbore gen --overwrite --strategy \\");
+        assert!(lines[1].chars().count() > 60 && lines[2].chars().count() <= 60, "{lines:?}");
+        let joined = sheet.text.replace("\\\n", " ");
+        assert_eq!(joined.split_whitespace().collect::<Vec<_>>().join(" "), command);
     }
 }
