@@ -253,7 +253,7 @@ impl FileStream {
             return Ok(count);
         }
         let mut room = self.size - self.pending.bytes().len();
-        if data.len() > room && (self.ends.appends() || !self.ends.placed()) {
+        if data.len() > room && (self.ends.appends() || self.ends.flows()) {
             // After an error the caller repeats the write: none of its bytes may have been written here.
             self.write_pending()?;
             room = self.size;
