@@ -55,6 +55,17 @@ pub(crate) fn about_size(bytes: f64) -> String {
     prefixed(bytes, &scales)
 }
 
+/// Returns a name of at most `width` characters, with an ellipsis in place of its middle: names differ at their ends.
+pub(crate) fn shortened(name: &str, width: usize) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    if letters.len() <= width {
+        return name.to_owned();
+    }
+    let end = width.saturating_sub(1) / 2;
+    let (first, last) = (&letters[..width.saturating_sub(1) - end], &letters[letters.len() - end..]);
+    first.iter().chain(['…'].iter()).chain(last).collect()
+}
+
 /// Formats a share: `43%`, `0.4%`.
 pub(crate) fn percent(share: f64) -> String {
     if share < 0.0 {
@@ -107,6 +118,8 @@ mod tests {
         assert_eq!(size(1 << 30), "1 GiB");
         assert_eq!(size(512), "512 B");
         assert_eq!(about_size(11_600.0), "11.3 KiB");
+        assert_eq!(shortened("abcdefgh", 8), "abcdefgh");
+        assert_eq!(shortened("abcdefgh", 6), "abc…gh");
         assert_eq!(percent(0.434), "43%");
         assert_eq!(percent(0.004), "0.4%");
         assert_eq!(percent(-0.0), "0%");

@@ -231,8 +231,7 @@ impl Workload for AccessWorkload {
 
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
         let test_files = context.test_files();
-        let flushed = self.spec.flush == Some(true);
-        context.check_device(flushed || self.spec.cache == Some(CacheState::Cold) || self.io.direct())?;
+        context.check_device_for(self.spec.flush, self.spec.cache, self.io.direct())?;
         if self.creates_file() {
             test_files.has_files()?;
         }

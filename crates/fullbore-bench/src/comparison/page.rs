@@ -7,7 +7,7 @@ use super::export;
 use super::words::{self, figure, heading, interval, ratio};
 use crate::block::html::{self, escape};
 use crate::block::{Block, Figure, Fold, Section, Table, TableOf, markdown};
-use crate::report::shortened;
+use crate::units;
 
 /// Style for a page without the report's table of contents at the side.
 const WIDTH: &str =
@@ -210,7 +210,7 @@ fn row(cell: &CellChange, axis: &Axis, y: f64) -> String {
          <circle class=\"m\" cx=\"{:.1}\" cy=\"{y:.1}\" r=\"3.6\"/></g>\n",
         escape(&tip),
         y + 4.0,
-        escape(&shortened(&cell.name, NAME)),
+        escape(&units::shortened(&cell.name, NAME)),
         y - ROW / 2.0,
         y - 3.0,
         y - 3.0,

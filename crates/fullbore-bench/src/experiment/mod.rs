@@ -17,6 +17,7 @@ use toml::Value;
 
 use crate::action::{ACTIONS, Contender, RunContext, Settings, Workload};
 use crate::document::{Axis, EarlierFinding, Experiment, Figure};
+use crate::units;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -141,22 +142,13 @@ pub struct ExperimentError(pub(super) String);
 
 impl fmt::Display for ExperimentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.lines().map(shortened).collect::<Vec<_>>().join("\n"))
+        // A long value that a line quotes loses its middle: the remedy is at the end.
+        let lines = self.0.lines().map(|line| units::shortened(line, 281));
+        f.write_str(&lines.collect::<Vec<_>>().join("\n"))
     }
 }
 
 impl std::error::Error for ExperimentError {}
-
-/// A line without the middle of a long value that it quotes: the remedy is at the end.
-fn shortened(line: &str) -> String {
-    const END: usize = 140;
-    let letters: Vec<char> = line.chars().collect();
-    let text = |letters: &[char]| letters.iter().collect::<String>();
-    match letters.len() {
-        0..=280 => line.to_owned(),
-        count => format!("{}…{}", text(&letters[..END]), text(&letters[count - END..])),
-    }
-}
 
 /// Keys of a grid that are not the action's.
 const ACTION: &str = "action";

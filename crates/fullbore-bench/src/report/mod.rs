@@ -19,7 +19,6 @@ mod verdict;
 
 pub(crate) use advice::{NO_DEFAULT, advice};
 pub(crate) use frame::{measured_rate, wrong_predictions};
-pub(crate) use picture::shortened;
 pub(crate) use prose::{capital, device_facts, headline_figures, spanned, tiles};
 pub(crate) use verdict::verdict;
 

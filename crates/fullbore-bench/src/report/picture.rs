@@ -125,17 +125,6 @@ fn clipped(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(1)).collect::<String>() + "…"
 }
 
-/// A name of at most `width` characters, with an ellipsis in place of its middle: names differ at their ends.
-pub(crate) fn shortened(name: &str, width: usize) -> String {
-    let letters: Vec<char> = name.chars().collect();
-    if letters.len() <= width {
-        return name.to_owned();
-    }
-    let end = width.saturating_sub(1) / 2;
-    let (first, last) = (&letters[..width.saturating_sub(1) - end], &letters[letters.len() - end..]);
-    first.iter().chain(['…'].iter()).chain(last).collect()
-}
-
 /// Height of the title and of an entry of the legend.
 const LEGEND_LINE: f64 = 18.0;
 const MARGIN: f64 = 14.0;
@@ -223,7 +212,5 @@ mod tests {
         assert_eq!(wrapped("abcdefgh", 5, 2), ["abcd…"]);
         assert_eq!(clipped("abc", 3), "abc");
         assert!(wrapped("", 5, 2).is_empty());
-        assert_eq!(shortened("abcdefgh", 8), "abcdefgh");
-        assert_eq!(shortened("abcdefgh", 6), "abc…gh");
     }
 }

@@ -1,7 +1,7 @@
 //! Charts with a row for each cell, for cells that share no axis: bars, bars of parts, percentiles.
 
 use super::panels::{LineStyle, marker};
-use super::picture::{Key, Picture, shortened};
+use super::picture::{Key, Picture};
 use super::scale::{Scale, along, tick_text, title_below, trimmed};
 use crate::block::html::{escape, svg_text};
 use crate::stats::Estimate;
@@ -23,7 +23,8 @@ fn picture(bottom: f64, body: String, keys: Vec<Key>) -> Picture {
 
 /// The name of a row, shortened to leave room for its figure.
 fn heading(y: f64, name: &str, longest: usize, figure: &str) -> String {
-    svg_text("", (LEFT, y), "", &shortened(name, longest)) + &svg_text("value", (RIGHT, y), "end", figure)
+    svg_text("", (LEFT, y), "", &units::shortened(name, longest))
+        + &svg_text("value", (RIGHT, y), "end", figure)
 }
 
 pub(super) struct Bar {
@@ -173,7 +174,7 @@ impl RangeChart {
                 "<g class=\"point\"><text x=\"6\" y=\"{0:.1}\">{1}</text><text class=\"value\" x=\"506\" y=\"{0:.1}\" \
                  text-anchor=\"end\">{2}</text><path class=\"axis\" d=\"M{from:.1} {3:.1}H{to:.1}\"/></g>\n",
                 top + 13.0,
-                escape(&shortened(&range.name, 34)),
+                escape(&units::shortened(&range.name, 34)),
                 escape(&range.text),
                 top + line
             );

@@ -208,16 +208,20 @@ pub(crate) fn nameless(
     }
 }
 
+/// Returns at most the first `most` bytes of a name. No character is cut.
+pub fn beginning(name: &[u8], most: usize) -> &[u8] {
+    let ends = |at: &usize| name.get(*at).is_none_or(|byte| byte & 0xc0 != 0x80);
+    &name[..(0..=name.len().min(most)).rev().find(ends).unwrap_or(0)]
+}
+
 /// Returns a hidden, unpredictable name derived from `stem`.
 pub fn hidden_name(stem: &OsStr) -> OsString {
     use crate::sys::{OsStrExt, OsStringExt};
     // The keys of `RandomState` are random and differ each time.
     let random = std::hash::RandomState::new().hash_one(std::process::id());
-    // A name is limited to 255 bytes, or 143 (eCryptfs), which the stem alone may have. No character is cut.
-    let stem = stem.as_bytes();
+    // A name is limited to 255 bytes, or 143 (eCryptfs), which the stem alone may have.
     let mut name = b".".to_vec();
-    let cut = (0..=stem.len().min(100)).rev().find(|&at| stem.get(at).is_none_or(|byte| byte & 0xc0 != 0x80));
-    name.extend_from_slice(&stem[..cut.unwrap_or(0)]);
+    name.extend_from_slice(beginning(stem.as_bytes(), 100));
     name.extend_from_slice(format!(".fullbore-{random:016x}").as_bytes());
     OsString::from_vec(name)
 }

@@ -191,8 +191,8 @@ impl File {
         sys::position(&self.inner.fd).is_ok()
     }
 
-    /// Creates a further descriptor of the same open file (`dup`), with the same cache policy where the system permits it: position, flags and locks are shared;
-    /// the actions on close wait for both.
+    /// Creates a further descriptor of the same open file (`dup`), with the same cache policy where the system permits it:
+    /// position, flags and locks are shared; the actions on close wait for both.
     pub fn try_clone(&self) -> Result<Self> {
         let fd = sys::try_clone(&self.inner.fd)
             .map_err(|error| Error::io("duplicate", &self.inner.path, error.into()))?;

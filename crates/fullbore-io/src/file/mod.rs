@@ -36,7 +36,7 @@ pub(crate) use calls::{LONGEST, cut};
 pub use cleanup::cleanup;
 #[doc(hidden)]
 pub use cleanup::{
-    BackupName, PendingBackup, Temporary, ending_signal, hidden_name, is_cleaning_up, unfinished,
+    BackupName, PendingBackup, Temporary, beginning, ending_signal, hidden_name, is_cleaning_up, unfinished,
 };
 #[doc(hidden)]
 pub use copy::{clones, share_all};

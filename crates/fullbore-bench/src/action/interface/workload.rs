@@ -165,8 +165,7 @@ impl Workload for InterfaceWorkload {
 
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
         let spec = &self.validated.spec;
-        let flushed = spec.flush == Some(true);
-        context.check_device(flushed || spec.cache == Some(CacheState::Cold) || spec.direct)?;
+        context.check_device_for(spec.flush, spec.cache, spec.direct)?;
         // A trial open, to check that the interface works here.
         let config = self.config(context, self.validated.record as u64);
         let opened = config.pool().and_then(|mut pool| (self.entry.open)(&config, &mut pool));

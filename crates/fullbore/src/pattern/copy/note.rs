@@ -11,7 +11,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use fullbore_io::error::{Error, ErrorKind, Result};
-use fullbore_io::file::{File, HeldDir, hidden_name};
+use fullbore_io::file::{File, HeldDir, beginning, hidden_name};
 use fullbore_io::sys::{
     self, AsHandle, AtFlags, Code, FileKind, FileSystemKind, Handle, OpenFlags, OsStrExt, OsStringExt, Status,
 };
@@ -107,9 +107,8 @@ pub(super) fn name_of(target: &OsStr, ending: &str) -> OsString {
     if name.len() <= 100 {
         own.extend_from_slice(name);
     } else {
-        // Names have at most 255 bytes, or 143 (eCryptfs), and long ones may differ only at the end. No character is cut.
-        let cut = (0..=60).rev().find(|&at| name[at] & 0xc0 != 0x80);
-        own.extend_from_slice(&name[..cut.unwrap_or(0)]);
+        // Names have at most 255 bytes, or 143 (eCryptfs), and long ones may differ only at the end.
+        own.extend_from_slice(beginning(name, 60));
         own.extend_from_slice(&blake3::hash(name).to_hex().as_bytes()[..32]);
     }
     own.extend_from_slice(ending.as_bytes());
