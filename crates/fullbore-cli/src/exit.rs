@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use fullbore::buf::Direction;
-use fullbore::error::{Error, ErrorKind};
+use fullbore::error::{Error, ErrorKind, without_code};
 use fullbore::quote::printable_bytes;
 use fullbore::sys::{self, Code};
 
@@ -123,14 +123,6 @@ pub fn reason(error: &io::Error) -> String {
     without_code(&error.to_string())
 }
 
-/// Returns the text without the number of the system's error, which follows all names in it.
-pub fn without_code(text: &str) -> String {
-    match text.rsplit_once(" (os error ").and_then(|(before, after)| Some((before, after.split_once(')')?))) {
-        Some((before, (number, after))) if number.parse::<i32>().is_ok() => before.to_owned() + after,
-        _ => text.to_owned(),
-    }
-}
-
 impl From<Error> for Exit {
     fn from(error: Error) -> Self {
         match error.kind() {
@@ -183,17 +175,5 @@ impl Write for StandardOutput {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_number_of_the_system_is_removed() {
-        assert_eq!(without_code("a: no (os error 2): b"), "a: no: b");
-        assert_eq!(without_code("a (os error 5): no (os error 2)"), "a (os error 5): no");
-        assert_eq!(without_code("a (os error x)"), "a (os error x)");
     }
 }

@@ -319,10 +319,15 @@ impl std::error::Error for ParseError {}
 
 /// The system's message without std's "(os error N)".
 pub(crate) fn message(error: &io::Error) -> String {
-    let text = error.to_string();
-    match text.find(" (os error") {
-        Some(end) => text[..end].to_owned(),
-        None => text,
+    without_code(&error.to_string())
+}
+
+/// Returns the text without the number of the system's error, which follows all names in it.
+#[doc(hidden)]
+pub fn without_code(text: &str) -> String {
+    match text.rsplit_once(" (os error ").and_then(|(before, after)| Some((before, after.split_once(')')?))) {
+        Some((before, (number, after))) if number.parse::<i32>().is_ok() => before.to_owned() + after,
+        _ => text.to_owned(),
     }
 }
 
@@ -344,6 +349,13 @@ mod tests {
         let text = error.to_string();
         assert!(text.starts_with("/data/out: cannot write at offset 4096: "), "{text}");
         assert!(text.ends_with("; free some space or write somewhere else"), "{text}");
+    }
+
+    #[test]
+    fn only_the_number_of_the_system_is_removed() {
+        assert_eq!(without_code("a: no (os error 2): b"), "a: no: b");
+        assert_eq!(without_code("a (os error 5): no (os error 2)"), "a (os error 5): no");
+        assert_eq!(without_code("a (os error x)"), "a (os error x)");
     }
 
     #[test]

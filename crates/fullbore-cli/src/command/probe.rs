@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fullbore::engine::{self, Availability, CachePolicy, METHODS, Method};
-use fullbore::error::ErrorKind;
+use fullbore::error::{ErrorKind, without_code};
 use fullbore::file::{File, FileKind, Output};
 use fullbore::probe::{self, EngineFact, Facts};
 use fullbore::sys;
 
-use crate::exit::{Exit, without_code};
+use crate::exit::Exit;
 
 /// Print the facts of a path: file system, device, layout, page cache and usable access methods
 ///

@@ -25,6 +25,7 @@ fn files_with_different_metadata_are_left() {
         true => assert!(text.contains("./attribute: left: different extended attributes"), "{text}"),
         false => println!("skipped: no extended attributes on this file system"),
     }
+    dir.run("dedupe --link reflink --any-metadata .").fails(2, &["--link hard"]);
     let told = dir.run("dedupe --link hard --any-metadata .").succeeds().text();
     assert!(told.contains("./mode: linked"), "{told}");
 }

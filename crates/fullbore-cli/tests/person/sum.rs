@@ -137,6 +137,8 @@ fn json_has_the_same_sums() {
     let checked = dir.run("sum --json -c list").succeeds().text();
     let first: Value = serde_json::from_str(checked.lines().next().unwrap()).unwrap();
     assert_eq!((&first["verdict"], &first["algorithm"]), (&"OK".into(), &"blake3".into()));
+    let quiet = dir.run("sum --json -c --quiet list").succeeds().text();
+    assert!(quiet.starts_with("{\"run\""), "{quiet}");
 }
 
 #[test]

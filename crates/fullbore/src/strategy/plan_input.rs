@@ -185,9 +185,9 @@ impl PlanInput {
         if self.no_deep_reads.is_some() {
             return None;
         }
-        // The buffers are prepared before the first read, which a short run notices.
-        let request = if self.is_short() { 256 << 10 } else { 1 << 20 };
-        let depth = 8;
+        // The buffers are prepared before the first read, which a short run notices. Seven of 256 KiB, with the room for
+        // unaligned ends, fit one huge page; eight would need two.
+        let (request, depth): (usize, usize) = if self.is_short() { (256 << 10, 7) } else { (1 << 20, 8) };
         Some(Strategy {
             read: deep_method(),
             read_cache: CachePolicy::Direct,

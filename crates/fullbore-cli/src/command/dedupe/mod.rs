@@ -73,6 +73,11 @@ pub(crate) struct Dedupe {
 
 impl Dedupe {
     pub(crate) fn run(self) -> Result<(), Exit> {
+        if self.any_metadata && self.link != Some(ReplaceMethod::Hard) {
+            return Err(Exit::failure(
+                "--any-metadata can be used only with --link hard: reflinks keep the attributes",
+            ));
+        }
         let bounds = Bounds {
             min: if self.empty { 0 } else { self.min_size },
             max: self.max_size.unwrap_or(u64::MAX),

@@ -197,11 +197,7 @@ impl VerdictReporter<'_> {
                 return match right {
                     Some(algorithm) => {
                         self.list.matched += 1;
-                        if self.how.quiet && !self.json {
-                            Ok(())
-                        } else {
-                            self.line(&expected, "OK", Some(algorithm))
-                        }
+                        if self.how.quiet { Ok(()) } else { self.line(&expected, "OK", Some(algorithm)) }
                     }
                     None => {
                         self.list.mismatched += 1;

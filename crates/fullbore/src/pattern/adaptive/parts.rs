@@ -88,14 +88,15 @@ impl<'a> Leases<'a> {
     }
 }
 
-/// The least length of a lease of a range, in bytes: whole units of the operation and whole blocks of direct I/O.
-fn grain(unit: u64, range: u64) -> Option<u64> {
+/// The least length of a lease of a range, in bytes: whole units of the operation and whole blocks of direct I/O, by a power of
+/// two, since cached parts mostly begin at such offsets.
+pub(super) fn grain(unit: u64, range: u64) -> Option<u64> {
     let about = (range / 128).min(1 << 20);
     let block = fullbore_io::buf::ALIGNMENT as u64;
     let shared =
         (1..=block.trailing_zeros()).rev().map(|bits| 1 << bits).find(|&power| unit.is_multiple_of(power));
     let least = unit.checked_mul(block / shared.unwrap_or(1))?;
-    least.checked_mul((about / least).max(1))
+    least.checked_mul(1 << (about / least).max(1).ilog2())
 }
 
 /// The parts of a range that are in the page cache, of all inputs, and those that are not.
@@ -105,7 +106,7 @@ pub(super) fn regions(places: &[RunInput<'_>], range: Range<u64>, grain: u64) ->
     /// The number of times that a step is halved if it is cached in part.
     const HALVINGS: u32 = 3;
     let len = range.end - range.start;
-    let step = (len / STEPS).max((8 << 20).min(len / 48)).next_multiple_of(grain);
+    let step = (len / STEPS).max((8 << 20).min(len / 48)).div_ceil(grain).next_power_of_two() * grain;
     // Parts that are cached in part suit either way: direct reads of a fast device, or the page cache before a slow one. A trial of
     // the uncached parts finds out; a mapping is faster than both only where little is missing.
     let enough = if len < ADAPTIVE { 0.5 } else { 0.8 };

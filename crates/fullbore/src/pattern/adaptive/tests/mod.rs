@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::extents::Moment;
 use super::lease::{Lease, Parts, Settings, Spent};
 #[cfg(target_os = "linux")]
-use super::parts::{RunInput, regions};
+use super::parts::{RunInput, grain, regions};
 use super::*;
 use crate::strategy::{Contender, Model, Selections, Strategy, StrategySpec, Tried};
 use fullbore_io::engine::method;
@@ -351,6 +351,14 @@ fn small_cached_parts_are_found() {
     // A trial finds out how to read what is cached in part.
     odd.last_mut().unwrap().end = len;
     assert_eq!((cached, uncached), (even, odd));
+    // Neither the length nor its hundredths are powers of two.
+    let short = 100_000_000 / MIB * MIB;
+    let [cached, uncached] =
+        regions(&[RunInput { file: &file, base: 0, len }], 0..short, grain(1, short).unwrap());
+    for (list, first) in [(cached, 0), (uncached, 1)] {
+        let expected = ranges((0..short / MIB).filter(|mib| mib % 2 == first).collect());
+        assert_eq!(list, expected, "{first}");
+    }
 }
 
 #[test]
