@@ -138,13 +138,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::document::{Sample, SummaryOptions};
+    use crate::document::Sample;
 
     fn cell(id: &str, labels: Labels, rate: u64) -> Cell {
         let sample = Sample { bytes: rate, seconds: 1.0, requests: 10, ..Sample::default() };
-        let mut cell = Cell { samples: vec![sample; 3], ..Cell::new(id, "any", labels) };
-        cell.summarise(&SummaryOptions::default());
-        cell
+        Cell::measured(id, labels, vec![sample; 3])
     }
 
     fn read(cache: Option<CacheState>, policy: &str) -> Labels {

@@ -80,17 +80,14 @@ mod tests {
         assert_eq!(fastest(&[]), None);
     }
 
-    use crate::document::{Proof, Sample, SummaryOptions};
+    use crate::document::{Proof, Sample};
 
     fn cell(method: &str, workers: u32, depth: u32, rate: f64) -> Cell {
         let labels =
             Labels { method: method.into(), workers: Some(workers), depth: Some(depth), ..Labels::default() };
-        let mut cell = Cell::new(format!("{method}/{workers}/{depth}"), "read", labels);
         let sample =
             Sample { bytes: rate as u64, seconds: 1.0, proof: Proof::Confirmed, ..Sample::default() };
-        cell.samples = vec![sample; 7];
-        cell.summarise(&SummaryOptions::default());
-        cell
+        Cell::measured(&format!("{method}/{workers}/{depth}"), labels, vec![sample; 7])
     }
 
     fn chosen(cells: &[Cell]) -> (String, String) {

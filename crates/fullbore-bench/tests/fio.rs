@@ -309,7 +309,7 @@ fn the_job_of_a_cell_or_of_a_choice_is_found() {
         Default::default(),
     );
     document.cells = vec![cell("a", "mmap", "read"), cell("b", "buffered", "read"), cell("c", "stdio", "")];
-    document.findings = fullbore_bench::analysis::findings(&document.cells, &[], &Default::default());
+    document.findings = fullbore_bench::analysis::findings(&document.cells, &[]);
     let text = |wanted| export(&document, wanted, "/dir".as_ref());
     assert!(text(JobSource::Cell("b")).unwrap().contains("ioengine=psync\n"));
     let chosen = text(JobSource::Choice("read")).unwrap();

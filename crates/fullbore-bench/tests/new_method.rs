@@ -9,7 +9,6 @@ use fullbore_bench::advice::advice;
 use fullbore_bench::analysis::findings;
 use fullbore_bench::document::{CacheState, Cell, Labels, Proof, Sample, SummaryOptions, series};
 use fullbore_bench::report;
-use fullbore_bench::stats::Bootstrap;
 use measuring::{document, experiment, options};
 
 /// A method as its file would define it; its engine is that of `buffered`.
@@ -79,8 +78,8 @@ fn a_registered_method_is_measured_reported_and_advised_on() {
         for (cell, rate) in document.cells.iter_mut().zip(rates) {
             set_rate(cell, rate);
         }
-        document.findings = findings(&document.cells, &document.experiments, &Bootstrap::default());
-        let advised = advice(&document.cells, &document.findings, &Bootstrap::default());
+        document.findings = findings(&document.cells, &document.experiments);
+        let advised = advice(&document.cells, &document.findings);
         let compared = advised.iter().find(|one| one.text.contains(faster) && one.text.contains(slower));
         let compared = compared.unwrap_or_else(|| panic!("{advised:?}"));
         assert!((compared.worth - 2.0).abs() < 0.1, "{compared:?}");
@@ -116,8 +115,8 @@ fn series_panels_and_advice_follow_the_capabilities_of_a_registered_method() {
         assert_eq!(line.name.split(", ").next(), Some(cell.id.as_str()));
     }
 
-    document.findings = findings(&document.cells, &document.experiments, &Bootstrap::default());
-    let advised = advice(&document.cells, &document.findings, &Bootstrap::default());
+    document.findings = findings(&document.cells, &document.experiments);
+    let advised = advice(&document.cells, &document.findings);
     assert!(advised.iter().all(|one| !one.cells.contains(&"void".to_owned())), "{advised:?}");
     let about = |first: &str, second: &str| {
         let both =

@@ -6,7 +6,7 @@ mod synthetic;
 use fullbore_bench::analysis::{findings, peers};
 use fullbore_bench::document::{Cell, Document, Environment, Figure, Findings, Labels, Run, SummaryOptions};
 use fullbore_bench::report;
-use fullbore_bench::stats::{Bootstrap, Estimate};
+use fullbore_bench::stats::Estimate;
 use markup::check_structure;
 use serde_json::{Value, json};
 
@@ -292,7 +292,7 @@ fn hostile(attack: &str) -> Document {
     let Findings { pipeline, mut advice, mut use_this, rules, .. } = document.findings;
     (advice[0].setting, advice[0].worth) = (Some(attack.into()), f64::NAN);
     use_this[0].rate = Estimate { value: f64::NAN, low: 0.0, high: f64::INFINITY };
-    let found = findings(&document.cells, &document.experiments, &Bootstrap::default());
+    let found = findings(&document.cells, &document.experiments);
     Document { findings: Findings { pipeline, advice, use_this, rules, ..found }, ..document }
 }
 
@@ -470,7 +470,7 @@ fn chapter_compares_with_another_program() {
     }
     theirs.summarise(&SummaryOptions::default());
     document.cells.push(theirs);
-    document.findings.peers = peers(&document.cells, &Bootstrap::default());
+    document.findings.peers = peers(&document.cells);
     let text = report::markdown(&document);
     let title = "Ratios: fullbore ÷ other programs";
     let table = &text[text.find(title).expect(title)..];

@@ -1,9 +1,9 @@
 //! A candidate line of advice: the ratio that it rests on, its topic and its rank.
 
-use super::input::{AdviceInput, EligibleCell, ids};
-use super::words::{CHEAPER, Ratio, against, cost, cost_beside, speed, times};
+use super::input::{EligibleCell, ids};
+use super::words::{CHEAPER, Ratio, cost, cost_beside, speed, times, with_interval};
 use crate::document::{Advice, Confidence};
-use crate::stats::Bootstrap;
+use crate::report::with_ends;
 use crate::units;
 
 /// The ratio of the rates of two cells, each with its name in the evidence.
@@ -11,7 +11,6 @@ pub(super) struct NamedRatio<'a> {
     pub(super) first: (String, EligibleCell<'a>),
     pub(super) second: (String, EligibleCell<'a>),
     pub(super) found: Ratio,
-    bootstrap: &'a Bootstrap,
 }
 
 impl<'a> NamedRatio<'a> {
@@ -19,20 +18,18 @@ impl<'a> NamedRatio<'a> {
     pub(super) fn of(
         first: (impl Into<String>, EligibleCell<'a>),
         second: (impl Into<String>, EligibleCell<'a>),
-        input: &AdviceInput<'a>,
     ) -> Option<Self> {
-        let found = speed(first.1, second.1, input.bootstrap)?;
+        let found = speed(first.1, second.1)?;
         let (first, second) = ((first.0.into(), first.1), (second.0.into(), second.1));
-        Some(Self { first, second, found, bootstrap: input.bootstrap })
+        Some(Self { first, second, found })
     }
 
     /// The same, if the first is significantly faster.
     pub(super) fn faster(
         first: (impl Into<String>, EligibleCell<'a>),
         second: (impl Into<String>, EligibleCell<'a>),
-        input: &AdviceInput<'a>,
     ) -> Option<Self> {
-        Self::of(first, second, input).filter(|ratio| ratio.found.is_greater())
+        Self::of(first, second).filter(|ratio| ratio.found.is_greater())
     }
 
     pub(super) fn rate(&self) -> String {
@@ -50,17 +47,20 @@ impl<'a> NamedRatio<'a> {
 
     /// The CPU time of the first as a share of that of the second, if significant: ` at 50% of the CPU time`.
     pub(super) fn at_cost(&self) -> String {
-        cost_beside("at", cost(self.first.1, self.second.1, self.bootstrap))
+        cost_beside("at", cost(self.first.1, self.second.1))
     }
 
     /// The CPU time of the second as a share of that of the first, if significant: ` and 2.10× the CPU time`.
     pub(super) fn and_cost(&self) -> String {
-        cost_beside("and", cost(self.second.1, self.first.1, self.bootstrap))
+        cost_beside("and", cost(self.second.1, self.first.1))
     }
 
     pub(super) fn evidence(&self) -> String {
-        let ((first, one), (second, other)) = (&self.first, &self.second);
-        against((first, one), (second, other), &self.found)
+        let side = |(name, eligible): &(String, EligibleCell<'_>)| {
+            format!("{name}: {}", with_ends(eligible.summary.rate, units::rate))
+        };
+        let (first, second) = (side(&self.first), side(&self.second));
+        format!("{first}; {second}; ratio {}.", with_interval(&self.found))
     }
 
     /// Advice worth the ratio, based on both cells and `more`.
@@ -81,7 +81,7 @@ impl<'a> NamedRatio<'a> {
         topic: String,
         text: impl FnOnce(String) -> String,
     ) -> Option<Candidate> {
-        let found = cost(more, less, self.bootstrap)?;
+        let found = cost(more, less)?;
         let worth = found.estimate.value;
         (found.is_clear() && worth * CHEAPER >= 1.0)
             .then(|| Candidate::new(topic, &found, &[less, more], worth, text(times(worth)), self.evidence()))

@@ -4,7 +4,7 @@ use fullbore::strategy::{CacheState as JobCache, ProfileJob};
 
 use crate::document::{Allocation, CacheState, Cell, FileState, Findings, Labels, Operation, Summary};
 use crate::grouping::{self, distinct};
-use crate::stats::{Bootstrap, Estimate};
+use crate::stats::Estimate;
 
 /// Fewest usable samples for a confident result.
 const FEW: usize = 4;
@@ -54,14 +54,13 @@ pub(super) struct AdviceInput<'a> {
     /// Every eligible cell, peers and special conditions included.
     pub(super) eligible_cells: Vec<EligibleCell<'a>>,
     pub(super) findings: &'a Findings,
-    pub(super) bootstrap: &'a Bootstrap,
 }
 
 impl<'a> AdviceInput<'a> {
-    pub(super) fn new(cells: &'a [Cell], findings: &'a Findings, bootstrap: &'a Bootstrap) -> Self {
+    pub(super) fn new(cells: &'a [Cell], findings: &'a Findings) -> Self {
         let eligible_cells =
             cells.iter().filter_map(EligibleCell::of).filter(|w| w.labels.method.uses_storage());
-        Self { eligible_cells: eligible_cells.collect(), findings, bootstrap }
+        Self { eligible_cells: eligible_cells.collect(), findings }
     }
 
     /// Every eligible cell but those of peers.
@@ -184,9 +183,7 @@ impl<'a> TaskKey<'a> {
             variant: labels.variant.as_deref(),
         }
     }
-}
 
-impl TaskKey<'_> {
     /// The key without the job: `auto` competes for none.
     pub(super) fn without_job(self) -> Self {
         Self { job: "", ..self }

@@ -15,7 +15,6 @@ mod words;
 use input::AdviceInput;
 
 use crate::document::{Advice, Cell, Findings, Recommendation, Rule};
-use crate::stats::Bootstrap;
 
 pub(crate) use advisors::is_common_default;
 pub(crate) use input::reads_without_trial;
@@ -25,18 +24,18 @@ pub(crate) use input::reads_without_trial;
 /// `findings` are those made so far: half-power points and choices. Cells limited by the meter, cells whose proof
 /// contradicts half of their samples or more, and contradicted samples are ignored. An advisor whose cells are missing,
 /// or do not differ significantly, gives no advice.
-pub fn advice(cells: &[Cell], findings: &Findings, bootstrap: &Bootstrap) -> Vec<Advice> {
-    candidate::ranked(advisors::candidates(&AdviceInput::new(cells, findings, bootstrap)))
+pub fn advice(cells: &[Cell], findings: &Findings) -> Vec<Advice> {
+    candidate::ranked(advisors::candidates(&AdviceInput::new(cells, findings)))
 }
 
 /// The strategy to use for each kind of job that the cells measured, in the order of [`JobKind::ALL`](crate::document::JobKind::ALL).
 ///
 /// Of two strategies within 5% the simpler: fewer workers, then the simpler access method, then the smaller depth.
-pub fn recommendations(cells: &[Cell], bootstrap: &Bootstrap) -> Vec<Recommendation> {
-    jobs::recommendations(&AdviceInput::new(cells, &Findings::default(), bootstrap))
+pub fn recommendations(cells: &[Cell]) -> Vec<Recommendation> {
+    jobs::recommendations(&AdviceInput::new(cells, &Findings::default()))
 }
 
 /// The ten rules of Riedel, van Ingen and Gray (1997, section 6) with their verdicts here, in the order of the paper.
-pub fn rules(cells: &[Cell], findings: &Findings, bootstrap: &Bootstrap) -> Vec<Rule> {
-    rules::tested(&AdviceInput::new(cells, findings, bootstrap))
+pub fn rules(cells: &[Cell], findings: &Findings) -> Vec<Rule> {
+    rules::tested(&AdviceInput::new(cells, findings))
 }

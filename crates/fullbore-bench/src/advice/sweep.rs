@@ -80,16 +80,10 @@ impl<'a> Sweep<'a> {
 pub(super) fn sweeps<'a>(eligible_cells: &[EligibleCell<'a>], axis: &SweepAxis) -> Vec<Sweep<'a>> {
     let placed: Vec<EligibleCell<'a>> =
         eligible_cells.iter().copied().filter(|w| (axis.at)(w.labels).is_some()).collect();
-    let shared = |w: &EligibleCell<'_>| {
-        let mut labels = w.labels.clone();
-        (axis.clear)(&mut labels);
-        labels.strategy = without(labels.strategy.as_deref(), axis.settings);
-        labels
-    };
-    grouped(&placed, |w| (w.cell.experiment.clone(), shared(w)))
+    groups_ignoring(&placed, axis.clear, axis.settings)
         .into_iter()
         .filter_map(|group| {
-            let labels = shared(group.first()?);
+            let labels = cleared(group.first()?.labels, axis.clear, axis.settings);
             let mut points: Vec<(u64, EligibleCell<'a>)> = Vec::new();
             for eligible in group {
                 let at = (axis.at)(eligible.labels)?;
@@ -112,13 +106,15 @@ pub(super) fn groups_ignoring<'a>(
     clear: fn(&mut Labels),
     settings: &[&str],
 ) -> Vec<Vec<EligibleCell<'a>>> {
-    let shared = |w: &EligibleCell<'_>| {
-        let mut labels = w.labels.clone();
-        clear(&mut labels);
-        labels.strategy = without(labels.strategy.as_deref(), settings);
-        (w.cell.experiment.clone(), labels)
-    };
+    let shared = |w: &EligibleCell<'_>| (w.cell.experiment.clone(), cleared(w.labels, clear, settings));
     grouped(eligible_cells, shared).into_iter().filter(|group| group.len() > 1).collect()
+}
+
+fn cleared(labels: &Labels, clear: fn(&mut Labels), settings: &[&str]) -> Labels {
+    let mut labels = labels.clone();
+    clear(&mut labels);
+    labels.strategy = without(labels.strategy.as_deref(), settings);
+    labels
 }
 
 /// A strategy's text without some of its settings.

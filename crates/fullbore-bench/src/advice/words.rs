@@ -69,28 +69,22 @@ impl Ratio {
     }
 }
 
-pub(super) fn speed(
-    first: EligibleCell<'_>,
-    second: EligibleCell<'_>,
-    bootstrap: &Bootstrap,
-) -> Option<Ratio> {
+/// The ratio of two cells' rates.
+pub(super) fn speed(first: EligibleCell<'_>, second: EligibleCell<'_>) -> Option<Ratio> {
     let rates = (first.cell.rates(), second.cell.rates());
-    ratio(rates, (first.summary.rate, second.summary.rate), bootstrap)
+    ratio(rates, (first.summary.rate, second.summary.rate))
 }
 
-pub(super) fn cost(
-    first: EligibleCell<'_>,
-    second: EligibleCell<'_>,
-    bootstrap: &Bootstrap,
-) -> Option<Ratio> {
+/// The ratio of two cells' CPU times per byte.
+pub(super) fn cost(first: EligibleCell<'_>, second: EligibleCell<'_>) -> Option<Ratio> {
     let costs = |w: EligibleCell<'_>| -> Vec<f64> {
         w.cell.counted().map(|s| s.charged_s() / s.bytes as f64).collect()
     };
-    ratio((costs(first), costs(second)), (first.cost(), second.cost()), bootstrap)
+    ratio((costs(first), costs(second)), (first.cost(), second.cost()))
 }
 
-fn ratio(values: (Vec<f64>, Vec<f64>), own: (Estimate, Estimate), bootstrap: &Bootstrap) -> Option<Ratio> {
-    let found = compare_rates(&values.0, &values.1, DEFAULT_MARGIN, bootstrap)?;
+fn ratio(values: (Vec<f64>, Vec<f64>), own: (Estimate, Estimate)) -> Option<Ratio> {
+    let found = compare_rates(&values.0, &values.1, DEFAULT_MARGIN, &Bootstrap::default())?;
     let apart = own.0.low > own.1.high || own.0.high < own.1.low;
     let usable = found.ratio.value.is_finite() && found.ratio.value > 0.0;
     usable.then_some(Ratio { estimate: found.ratio, verdict: found.verdict, apart })
@@ -165,43 +159,17 @@ pub(super) fn way(labels: &Labels) -> String {
     parts.join(", ")
 }
 
-/// A rate with its interval: `2.64 GB/s (1.87 GB/s to 2.99 GB/s)`.
-pub(super) fn rate(eligible: &EligibleCell<'_>) -> String {
-    let rate = eligible.summary.rate;
-    format!("{} ({} to {})", units::rate(rate.value), units::rate(rate.low), units::rate(rate.high))
-}
-
 /// A ratio with its interval: `3.60× (3.41–3.82)`.
 pub(super) fn with_interval(ratio: &Ratio) -> String {
     let found = ratio.estimate;
     format!("{} ({}–{})", times(found.value), units::significant(found.low), units::significant(found.high))
 }
 
-pub(super) fn against(
-    first: (&str, &EligibleCell<'_>),
-    second: (&str, &EligibleCell<'_>),
-    compared: &Ratio,
-) -> String {
-    format!(
-        "{}: {}; {}: {}; ratio {}.",
-        first.0,
-        rate(first.1),
-        second.0,
-        rate(second.1),
-        with_interval(compared)
-    )
-}
-
 /// CPU time beside another figure, if significant: ` at 50% of the CPU time`.
 pub(super) fn cost_beside(word: &str, ratio: Option<Ratio>) -> String {
-    cost_share(ratio).map_or_else(String::new, |share| format!(" {word} {share}"))
-}
-
-fn cost_share(ratio: Option<Ratio>) -> Option<String> {
-    let ratio = ratio.filter(|found| found.is_clear())?.estimate.value;
-    match ratio {
-        r if r >= 1.1 => Some(format!("{} the CPU time", times(r))),
-        r if r <= 0.9 => Some(format!("{} of the CPU time", units::percent(r))),
-        _ => None,
+    match ratio.filter(Ratio::is_clear).map(|found| found.estimate.value) {
+        Some(r) if r >= 1.1 => format!(" {word} {} the CPU time", times(r)),
+        Some(r) if r <= CHEAPER => format!(" {word} {} of the CPU time", units::percent(r)),
+        _ => String::new(),
     }
 }

@@ -6,15 +6,13 @@ use crate::document::{
     Cell, DeviceCredit, DeviceVariation, Disks, Labels, RateUnit, Sample, Saturation, SaturationStep, Series,
     SeriesRef,
 };
-use crate::stats::{
-    Bootstrap, DEFAULT_MARGIN, Estimate, Verdict, compare_rates, fit_credit, median, variation,
-};
+use crate::stats::{Bootstrap, DEFAULT_MARGIN, Estimate, Verdict, fit_credit, median, variation};
 
 /// Fits the credit model to every cell of continuous transfer; random requests in requests, others in bytes.
-pub(crate) fn credits(cells: &[Cell], bootstrap: &Bootstrap) -> Vec<DeviceCredit> {
+pub(crate) fn credits(cells: &[Cell]) -> Vec<DeviceCredit> {
     let credit = |cell: &Cell| {
         let course = cell.samples.iter().filter(|sample| sample.usable()).find_map(|s| s.course.as_ref())?;
-        let fit = fit_credit(course, bootstrap.confidence)?;
+        let fit = fit_credit(course, Bootstrap::default().confidence)?;
         let request = cell.labels.request_bytes.filter(|_| cell.labels.is_random_over_file());
         let (unit, fit) = match request {
             Some(bytes) => (RateUnit::Requests, fit.scaled(1.0 / bytes as f64)),
@@ -58,12 +56,7 @@ fn ratios(cell: &Cell, writes: bool) -> Vec<(f64, f64)> {
 }
 
 /// Finds the saturation in a series along the number of disks; `None` with fewer than two numbers with a rate.
-pub(crate) fn saturation(
-    cells: &[Cell],
-    line: &Series,
-    path: &SeriesRef,
-    bootstrap: &Bootstrap,
-) -> Option<Saturation> {
+pub(crate) fn saturation(cells: &[Cell], line: &Series, path: &SeriesRef) -> Option<Saturation> {
     let singles = singles(cells, path);
     let measured: Vec<(u64, &Cell, Estimate)> = line
         .cells
@@ -90,9 +83,7 @@ pub(crate) fn saturation(
     if measured.len() < 2 || peak.value <= 0.0 {
         return None;
     }
-    let verdict = |cell: &Cell| {
-        compare_rates(&cell.rates(), &top.rates(), DEFAULT_MARGIN, bootstrap).map(|found| found.verdict)
-    };
+    let verdict = |cell: &Cell| cell.compared_with(top).map(|found| found.verdict);
     let (at, cell, rate) = measured[first];
     let smaller_are_slower =
         measured[..first].iter().all(|(_, cell, _)| verdict(cell) == Some(Verdict::Slower));
@@ -139,7 +130,7 @@ fn singles(cells: &[Cell], path: &SeriesRef) -> Vec<Option<f64>> {
 mod tests {
     use super::*;
     use crate::analysis::findings;
-    use crate::document::{Axis, Experiment, Labels, Proof, Regime, Sample, SummaryOptions};
+    use crate::document::{Axis, Experiment, Labels, Proof, Regime, Sample};
     use crate::stats::{Course, Stretch};
 
     #[test]
@@ -148,21 +139,13 @@ mod tests {
         let total = bytes.iter().sum();
         let course = Course { slice_s: 0.05, round_s: 0.5, stretches: vec![Stretch { idle_s: 0.0, bytes }] };
         let sample = Sample { bytes: total, seconds: 7.0, course: Some(course), ..Sample::default() };
-        let cell = |order: &str| Cell {
-            samples: vec![sample.clone()],
-            ..Cell::new(
-                order,
-                "sustained",
-                Labels {
-                    operation: "write".into(),
-                    order: Some(order.into()),
-                    request_bytes: Some(4096),
-                    ..Labels::default()
-                },
-            )
+        let cell = |order: &str| {
+            let write = Labels::of("write", "direct");
+            let labels = Labels { order: Some(order.into()), request_bytes: Some(4096), ..write };
+            Cell { samples: vec![sample.clone()], ..Cell::new(order, "sustained", labels) }
         };
         let without = Cell::new("without", "read", Labels::default());
-        let found = credits(&[cell("random"), without, cell("sequential")], &Bootstrap::default());
+        let found = credits(&[cell("random"), without, cell("sequential")]);
         let [requests, bytes] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!((requests.unit, bytes.unit), (RateUnit::Requests, RateUnit::Bytes));
         for (found, factor) in [(requests, 1.0), (bytes, 4096.0)] {
@@ -217,25 +200,21 @@ mod tests {
             chunk_bytes: chunk,
             ..Labels::of("read", "direct")
         };
-        let mut cell = Cell::new(format!("{variant}/{targets}"), "devices", labels);
-        cell.samples = (0..9)
-            .map(|index| Sample {
-                bytes: (rate * (1.0 + noise * (f64::from(index % 5) - 2.0) / 2.0)) as u64,
-                seconds: 1.0,
-                proof: Proof::Confirmed,
-                ..Sample::default()
-            })
-            .collect();
-        cell.summarise(&SummaryOptions::default());
-        cell
+        let sample = |index: u32| Sample {
+            bytes: (rate * (1.0 + noise * (f64::from(index % 5) - 2.0) / 2.0)) as u64,
+            seconds: 1.0,
+            proof: Proof::Confirmed,
+            ..Sample::default()
+        };
+        Cell::measured(&format!("{variant}/{targets}"), labels, (0..9).map(sample))
     }
 
     fn found(cells: &[Cell]) -> Vec<Saturation> {
         let described: Experiment =
-            serde_json::from_value(serde_json::json!({ "name": "devices", "title": "", "axis": "targets" }))
+            serde_json::from_value(serde_json::json!({ "name": "read", "title": "", "axis": "targets" }))
                 .unwrap();
         assert_eq!(described.axis, Axis::Targets);
-        findings(cells, &[described], &Bootstrap::default()).saturation
+        findings(cells, &[described]).saturation
     }
 
     #[test]

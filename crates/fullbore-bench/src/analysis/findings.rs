@@ -1,7 +1,7 @@
 //! All findings of a run, computed from its cells; the strategy chosen for each kind of job, with the evidence.
 
 use super::devices::{credits, saturation};
-use super::rounds::{peers, regrets};
+use super::rounds::{job_name, peers, regrets};
 use crate::advice::{advice, reads_without_trial, recommendations, rules};
 use crate::document::{
     AccessMethod, Axis, Cell, Choice, Experiment, Findings, Peak, Roof, RunnerUp, Series, SeriesCost,
@@ -10,8 +10,8 @@ use crate::document::{
 use crate::grouping::grouped;
 use crate::simplicity::{EQUAL, choose, fastest_cell};
 use crate::stats::{
-    Bootstrap, Comparison, CostLine, DEFAULT_MARGIN, Estimate, Verdict, compare_rates, fit_cost,
-    fit_cost_samples, fit_request_time, half_power,
+    Bootstrap, Comparison, CostLine, Estimate, Verdict, fit_cost, fit_cost_samples, fit_request_time,
+    half_power,
 };
 use crate::units;
 
@@ -19,7 +19,8 @@ use crate::units;
 ///
 /// `described` are the document's experiments (may be empty). The roof is the fastest cell of memory alone.
 /// Cells without a summary are skipped.
-pub fn findings(cells: &[Cell], described: &[Experiment], bootstrap: &Bootstrap) -> Findings {
+pub fn findings(cells: &[Cell], described: &[Experiment]) -> Findings {
+    let bootstrap = &Bootstrap::default();
     let mut findings = Findings { roof: roof(cells), ..Findings::default() };
     let roof = findings.roof.clone();
     for experiment in &experiments(described, cells) {
@@ -28,7 +29,7 @@ pub fn findings(cells: &[Cell], described: &[Experiment], bootstrap: &Bootstrap)
             let path = SeriesRef::new(experiment, &line, cells);
             findings.peaks.extend(peak(cells, &line, &path, roof.as_ref()));
             if experiment.axis == Axis::Targets {
-                findings.saturation.extend(saturation(cells, &line, &path, bootstrap));
+                findings.saturation.extend(saturation(cells, &line, &path));
             }
             if !matches!(experiment.axis, Axis::Request | Axis::Depth) {
                 continue;
@@ -65,13 +66,13 @@ pub fn findings(cells: &[Cell], described: &[Experiment], bootstrap: &Bootstrap)
             findings.costs.extend(fitted.map(|line| SeriesCost { series: path, line }));
         }
     }
-    findings.credit = credits(cells, bootstrap);
-    findings.choices = choices(cells, bootstrap);
-    findings.regrets = regrets(cells, bootstrap);
-    findings.peers = peers(cells, bootstrap);
-    findings.use_this = recommendations(cells, bootstrap);
-    findings.advice = advice(cells, &findings, bootstrap);
-    findings.rules = rules(cells, &findings, bootstrap);
+    findings.credit = credits(cells);
+    findings.choices = choices(cells);
+    findings.regrets = regrets(cells);
+    findings.peers = peers(cells);
+    findings.use_this = recommendations(cells);
+    findings.advice = advice(cells, &findings);
+    findings.rules = rules(cells, &findings);
     findings
 }
 
@@ -113,17 +114,14 @@ const CHEAPER: f64 = 0.9;
 ///
 /// The largest median wins, unless a simpler strategy is within 5% of it. Cells without a job do not compete, except
 /// reads if no trial names reading as its job.
-pub fn choices(cells: &[Cell], bootstrap: &Bootstrap) -> Vec<Choice> {
-    candidates(cells).into_iter().filter_map(|(job, cells)| choice(job, &cells, bootstrap)).collect()
+pub fn choices(cells: &[Cell]) -> Vec<Choice> {
+    candidates(cells).into_iter().filter_map(|(job, cells)| choice(job, &cells)).collect()
 }
 
 /// Returns the measured cells that compete for each job, in the order of their first. Cells of peers do not compete.
 pub(crate) fn candidates(cells: &[Cell]) -> Vec<(String, Vec<&Cell>)> {
     let ours = |c: &&Cell| !c.labels.job.is_empty() && c.summary.is_some() && c.labels.peer.is_none();
-    let job = |cell: &Cell| match cell.labels.cache {
-        Some(cache) => format!("{}, {}", cell.labels.job, cache.word()),
-        None => cell.labels.job.clone(),
-    };
+    let job = |cell: &Cell| job_name(&cell.labels.job, cell.labels.cache);
     let mut jobs = grouped(cells.iter().filter(ours).map(|cell| (job(cell), cell)));
     for (job, candidates) in reads_without_trial(cells) {
         let job = job.to_string();
@@ -134,11 +132,11 @@ pub(crate) fn candidates(cells: &[Cell]) -> Vec<(String, Vec<&Cell>)> {
     jobs
 }
 
-fn choice(job: String, cells: &[&Cell], bootstrap: &Bootstrap) -> Option<Choice> {
+fn choice(job: String, cells: &[&Cell]) -> Option<Choice> {
     let (cell, fastest) = choose(cells)?;
     let rate = cell.summary.as_ref()?.rate;
     let runner_up = rival(cell, fastest, cells).and_then(|other| {
-        let comparison = compare_rates(&cell.rates(), &other.rates(), DEFAULT_MARGIN, bootstrap)?;
+        let comparison = cell.compared_with(other)?;
         Some((other, RunnerUp { strategy: other.labels.strategy_text(), cell: other.id.clone(), comparison }))
     });
     let mut evidence = units::rate(rate.value);

@@ -3,14 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::document::{AccessMethod, Cell, Labels, Latency, PeerRatio, Regret, Sample, Summary};
+use crate::document::{AccessMethod, CacheState, Cell, Labels, Latency, PeerRatio, Regret, Sample, Summary};
 use crate::stats::{Bootstrap, Comparison, DEFAULT_MARGIN, Estimate, compare_paired, compare_rates, median};
 
 /// Minimum number of rounds with a sample of both for a paired comparison.
 const FEWEST: usize = 6;
 
 /// Compares samples of the same round, so that common conditions (load, heat, credit) cancel out; all if few are common.
-fn compare_in_rounds(first: &[&Sample], second: &[&Sample], bootstrap: &Bootstrap) -> Option<Comparison> {
+fn compare_in_rounds(first: &[&Sample], second: &[&Sample]) -> Option<Comparison> {
     let by_round = |samples: &[&Sample]| -> BTreeMap<u32, f64> {
         samples.iter().map(|sample| (sample.round, sample.rate())).collect()
     };
@@ -18,15 +18,15 @@ fn compare_in_rounds(first: &[&Sample], second: &[&Sample], bootstrap: &Bootstra
     let pairs: (Vec<f64>, Vec<f64>) =
         firsts.iter().filter_map(|(round, rate)| Some((*rate, *seconds.get(round)?))).unzip();
     if pairs.0.len() >= FEWEST {
-        return compare_paired(&pairs.0, &pairs.1, DEFAULT_MARGIN, bootstrap);
+        return compare_paired(&pairs.0, &pairs.1, DEFAULT_MARGIN, &Bootstrap::default());
     }
     let rates = |samples: &[&Sample]| samples.iter().map(|sample| sample.rate()).collect::<Vec<_>>();
-    compare_rates(&rates(first), &rates(second), DEFAULT_MARGIN, bootstrap)
+    compare_rates(&rates(first), &rates(second), DEFAULT_MARGIN, &Bootstrap::default())
 }
 
 /// Compares every measured cell of `auto` with the fastest cell of its experiment that does the same work under a
 /// strategy of its own, in the order of the cells.
-pub fn regrets(cells: &[Cell], bootstrap: &Bootstrap) -> Vec<Regret> {
+pub fn regrets(cells: &[Cell]) -> Vec<Regret> {
     let measured = || cells.iter().filter(|cell| cell.labels.peer.is_none() && cell.summary.is_some());
     measured()
         .filter(|cell| is_auto(cell))
@@ -42,15 +42,12 @@ pub fn regrets(cells: &[Cell], bootstrap: &Bootstrap) -> Vec<Regret> {
             let best = others.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
             // The ratio of the rates, best to auto, is that of the times, auto to best.
             let own: Vec<&Sample> = auto.counted().collect();
-            let comparison = compare_in_rounds(&best_elsewhere(best, &others), &own, bootstrap)?;
+            let comparison = compare_in_rounds(&best_elsewhere(best, &others), &own)?;
             let Estimate { value, low, high } = comparison.ratio;
             let job = others.iter().map(|cell| cell.labels.job.as_str()).find(|job| !job.is_empty());
             let job = job.unwrap_or(&auto.labels.operation);
             Some(Regret {
-                job: auto
-                    .labels
-                    .cache
-                    .map_or_else(|| job.to_owned(), |cache| format!("{job}, {}", cache.word())),
+                job: job_name(job, auto.labels.cache),
                 cell: auto.id.clone(),
                 best: best.id.clone(),
                 strategy: best.labels.strategy_text(),
@@ -59,6 +56,11 @@ pub fn regrets(cells: &[Cell], bootstrap: &Bootstrap) -> Vec<Regret> {
             })
         })
         .collect()
+}
+
+/// The kind of job with the cache state: `read, cold`.
+pub(super) fn job_name(job: &str, cache: Option<CacheState>) -> String {
+    cache.map_or_else(|| job.to_owned(), |cache| format!("{job}, {}", cache.word()))
 }
 
 /// For each round, the sample of the strategy that is best in the other rounds; with a single round, that of `best`.
@@ -101,7 +103,7 @@ fn work(labels: &Labels) -> Labels {
 }
 
 /// Pairs every measured cell of a peer with our cell that otherwise has the same labels, in the order of the cells.
-pub fn peers(cells: &[Cell], bootstrap: &Bootstrap) -> Vec<PeerRatio> {
+pub fn peers(cells: &[Cell]) -> Vec<PeerRatio> {
     let ours = || cells.iter().filter(|cell| cell.labels.peer.is_none() && cell.summary.is_some());
     cells
         .iter()
@@ -110,7 +112,7 @@ pub fn peers(cells: &[Cell], bootstrap: &Bootstrap) -> Vec<PeerRatio> {
             let known = without_peer(&cell.labels);
             let mine =
                 ours().find(|own| own.experiment == cell.experiment && without_peer(&own.labels) == known)?;
-            ratio(mine, cell, peer, bootstrap)
+            ratio(mine, cell, peer)
         })
         .collect()
 }
@@ -120,7 +122,7 @@ fn without_peer(labels: &Labels) -> Labels {
     Labels { peer: None, job: String::new(), ..labels.clone() }
 }
 
-fn ratio(ours: &Cell, theirs: &Cell, peer: String, bootstrap: &Bootstrap) -> Option<PeerRatio> {
+fn ratio(ours: &Cell, theirs: &Cell, peer: String) -> Option<PeerRatio> {
     let (mine, other) = (ours.summary.as_ref()?, theirs.summary.as_ref()?);
     let over = |mine: Option<f64>, other: Option<f64>| match (mine, other) {
         (Some(mine), Some(other)) if mine > 0.0 && other > 0.0 => Some(mine / other),
@@ -132,11 +134,7 @@ fn ratio(ours: &Cell, theirs: &Cell, peer: String, bootstrap: &Bootstrap) -> Opt
     Some(PeerRatio {
         cell: ours.id.clone(),
         peer_cell: theirs.id.clone(),
-        rate: compare_in_rounds(
-            &ours.counted().collect::<Vec<_>>(),
-            &theirs.counted().collect::<Vec<_>>(),
-            bootstrap,
-        )?,
+        rate: compare_in_rounds(&ours.counted().collect::<Vec<_>>(), &theirs.counted().collect::<Vec<_>>())?,
         p50: latency(|times| times.p50_s),
         p99: latency(|times| times.p99_s),
         cpu_per_request: over(a_request(mine), a_request(other)),
@@ -149,7 +147,7 @@ fn ratio(ours: &Cell, theirs: &Cell, peer: String, bootstrap: &Bootstrap) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::{CacheState, Proof, Sample, SummaryOptions};
+    use crate::document::{Proof, Sample};
     use crate::stats::Xoshiro256;
 
     fn strategy_cell(operation: &str, strategy: &str, cache: CacheState, seconds: &[f64]) -> Cell {
@@ -166,11 +164,8 @@ mod tests {
             proof: Proof::Confirmed,
             ..Sample::default()
         };
-        let samples = seconds.iter().enumerate().map(sample).collect();
-        let mut cell =
-            Cell { samples, ..Cell::new(format!("{operation}/{strategy}/{}", cache.word()), "auto", labels) };
-        cell.summarise(&SummaryOptions::default());
-        cell
+        let id = format!("{operation}/{strategy}/{}", cache.word());
+        Cell::measured(&id, labels, seconds.iter().enumerate().map(sample))
     }
 
     #[test]
@@ -185,7 +180,7 @@ mod tests {
             strategy_cell("search", "method=mmap", warm, &times(0.2)),
             strategy_cell("search", "auto", cold, &times(0.2)),
         ];
-        let [found] = regrets(&cells, &Bootstrap::default()).try_into().unwrap();
+        let [found] = regrets(&cells).try_into().unwrap();
         assert_eq!(
             (found.job.as_str(), found.strategy.as_str(), found.strategies),
             ("scan, warm", "method=mmap", 2)
@@ -209,7 +204,7 @@ mod tests {
             })
             .collect();
         cells.push(strategy_cell("count lines", "auto", CacheState::Warm, &noise(0)));
-        let [found] = regrets(&cells, &Bootstrap::default()).try_into().unwrap();
+        let [found] = regrets(&cells).try_into().unwrap();
         assert!(found.regret.value.abs() < 0.04, "{found:?}");
     }
 
@@ -219,7 +214,7 @@ mod tests {
             strategy_cell("count lines", "method=mmap", CacheState::Warm, &[1.0; 7]),
             strategy_cell("count lines", "auto", CacheState::Warm, &[0.8; 7]),
         ];
-        let [found] = regrets(&cells, &Bootstrap::default()).try_into().unwrap();
+        let [found] = regrets(&cells).try_into().unwrap();
         assert!((found.regret.value + 0.2).abs() < 1e-9, "{found:?}");
         assert!(found.text().contains("20% faster"), "{}", found.text());
     }
@@ -235,9 +230,7 @@ mod tests {
             proof: Proof::Confirmed,
             ..Sample::default()
         };
-        let mut cell = Cell { samples: (0..7).map(sample).collect(), ..Cell::new(id, "read", labels) };
-        cell.summarise(&SummaryOptions::default());
-        cell
+        Cell::measured(id, labels, (0..7).map(sample))
     }
 
     fn labels(peer: Option<&str>, depth: u32) -> Labels {
@@ -253,7 +246,7 @@ mod tests {
             peer_cell("fio", labels(Some("fio"), 1), 1.25, Some(0.002)),
             peer_cell("alone", labels(Some("fio"), 3), 1.0, None),
         ];
-        let found = peers(&cells, &Bootstrap::default());
+        let found = peers(&cells);
         assert_eq!(found.len(), 1, "{found:?}");
         let one = &found[0];
         assert_eq!((one.cell.as_str(), one.peer_cell.as_str(), one.peer.as_str()), ("ours", "fio", "fio"));
@@ -274,7 +267,7 @@ mod tests {
             peer_cell("ours", labels(None, 1), 1.0, None),
             peer_cell("fio", labels(Some("fio"), 1), 1.0, Some(0.1)),
         ];
-        let found = peers(&cells, &Bootstrap::default());
+        let found = peers(&cells);
         assert_eq!((found[0].p50, found[0].p99), (None, None));
     }
 }

@@ -8,8 +8,8 @@ use super::regime::Regime;
 use super::sample::{Latency, Proof, Sample};
 use super::warning::{StopReason, Warning};
 use crate::stats::{
-    Bootstrap, Changes, Course, Drift, Estimate, Level, Modes, Repeatability, WarmUp, change_points,
-    find_modes, levels, mann_kendall, median, outliers, repeatability,
+    Bootstrap, Changes, Comparison, Course, DEFAULT_MARGIN, Drift, Estimate, Level, Modes, Repeatability,
+    WarmUp, change_points, compare_rates, find_modes, levels, mann_kendall, median, outliers, repeatability,
 };
 use crate::units;
 
@@ -93,27 +93,14 @@ pub struct CpuCost {
 }
 
 /// Options of a summary.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct SummaryOptions {
-    /// Parameters of the intervals.
-    pub bootstrap: Bootstrap,
     /// Reason why measuring stopped.
     pub stop: StopReason,
     /// Seconds per request of the null engine, if measured.
     pub null_request_s: Option<f64>,
     /// Requested regime.
     pub regime: Regime,
-}
-
-impl Default for SummaryOptions {
-    fn default() -> Self {
-        Self {
-            bootstrap: Bootstrap::default(),
-            stop: StopReason::Precise,
-            null_request_s: None,
-            regime: Regime::Sustained,
-        }
-    }
 }
 
 /// The meter limits a cell if it takes at least this share of a worker's time per request.
@@ -133,7 +120,7 @@ pub fn summarise(samples: &[Sample], labels: &Labels, options: &SummaryOptions) 
     let short = of_regime(samples, regime).len() - positions.len() - warm_up.map_or(0, WarmUp::left_out);
     let usable: Vec<&Sample> = positions.iter().map(|&i| &samples[i]).collect();
     let rates: Vec<f64> = usable.iter().map(|s| s.rate()).collect();
-    let bootstrap = &options.bootstrap;
+    let bootstrap = &Bootstrap::default();
     // Stopping at a narrow interval biases it, so it is widened; also for cells whose time ran out, because the samples
     // decide which cells remain unfinished.
     let rate = bootstrap.after_stopping().median(&rates)?;
@@ -229,6 +216,15 @@ impl Cell {
         Self { id, experiment, labels, samples: Vec::new(), summary: None, skipped: None, failed: None }
     }
 
+    /// Creates a cell with samples and their summary.
+    #[cfg(test)]
+    pub(crate) fn measured(id: &str, labels: Labels, samples: impl IntoIterator<Item = Sample>) -> Self {
+        let samples = samples.into_iter().collect();
+        let mut cell = Self { samples, ..Self::new(id, "read", labels) };
+        cell.summarise(&SummaryOptions::default());
+        cell
+    }
+
     /// Creates a cell that cannot be measured here.
     pub fn skipped(
         id: impl Into<String>,
@@ -277,6 +273,11 @@ impl Cell {
     /// Returns the rates of the [`counted`](Self::counted) samples in bytes per second.
     pub fn rates(&self) -> Vec<f64> {
         self.counted().map(Sample::rate).collect()
+    }
+
+    /// Returns the ratio of its rates to those of another cell; `None` if either has none.
+    pub(crate) fn compared_with(&self, other: &Self) -> Option<Comparison> {
+        compare_rates(&self.rates(), &other.rates(), DEFAULT_MARGIN, &Bootstrap::default())
     }
 }
 

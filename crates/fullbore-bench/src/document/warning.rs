@@ -9,9 +9,10 @@ use crate::stats::{Drift, Level, Modes};
 use crate::units;
 
 /// Reason why the measurement of a cell stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StopReason {
+    #[default]
     /// The interval of the median is narrow enough.
     Precise,
     /// The time of the cell was up.

@@ -9,9 +9,7 @@ use crate::document::{
 };
 use crate::grouping::grouped;
 use crate::simplicity::{fastest_cell, fastest_known};
-use crate::stats::{
-    Bootstrap, Comparison, DEFAULT_MARGIN, Estimate, Verdict, compare_rates, correlation_time, quantile,
-};
+use crate::stats::{Comparison, Estimate, Verdict, correlation_time, quantile};
 use crate::units;
 
 pub(super) fn section(document: &Document) -> Section {
@@ -311,7 +309,7 @@ fn same_path(best: &Cell, other: &Cell) -> Option<String> {
 
 /// A loss, if the ratio's interval confirms it.
 fn loss(best: &Cell, other: &Cell, instead: &str) -> Option<Loss> {
-    let comparison = compared(best, other).filter(|c| c.verdict == Verdict::Faster)?;
+    let comparison = best.compared_with(other).filter(|c| c.verdict == Verdict::Faster)?;
     let labels = &other.labels;
     let doing = if labels.operation == Operation::Read { "a read" } else { "a write" };
     let kind = [labels.cache.map(CacheState::word), labels.order.as_deref()].into_iter().flatten();
@@ -375,7 +373,7 @@ pub(crate) fn spanned(value: Estimate, text: impl Fn(f64) -> String) -> String {
 }
 
 /// A value with the ends of its interval: `3.12 GB/s (3.05 GB/s to 3.18 GB/s)`.
-pub(super) fn with_ends(value: Estimate, text: impl Fn(f64) -> String) -> String {
+pub(crate) fn with_ends(value: Estimate, text: impl Fn(f64) -> String) -> String {
     format!("{} ({} to {})", text(value.value), text(value.low), text(value.high))
 }
 
@@ -393,10 +391,6 @@ pub(super) fn against(comparison: &Comparison, other: &str) -> String {
             format!("{} times {other} ({low:.2}–{high:.2})", units::significant(value))
         }
     }
-}
-
-pub(super) fn compared(first: &Cell, second: &Cell) -> Option<Comparison> {
-    compare_rates(&first.rates(), &second.rates(), DEFAULT_MARGIN, &Bootstrap::default())
 }
 
 pub(crate) fn capital(text: &str) -> String {

@@ -4,7 +4,7 @@ use super::figures::{cost_of, half_of};
 use super::measure::{Measure, between};
 use super::panels::{Facet, JOBS, named};
 use super::pipeline_chart::narrowest;
-use super::prose::{against, capital, compared, peak, spanned};
+use super::prose::{against, capital, peak, spanned};
 use super::request_figures::{PARTS, parts, percentile, stream_fairness};
 use crate::document::{AccessMethod, Axis, Cell, Document, Experiment, Figure, Series, Stage};
 use crate::grouping::grouped;
@@ -94,11 +94,11 @@ fn best(
         text = capital(&text);
     }
     if let [_, next, others @ ..] = peaks.as_slice() {
-        if let Some(comparison) = compared(cell, next.2) {
+        if let Some(comparison) = cell.compared_with(next.2) {
             text += &format!("; {}", against(&comparison, &next.0));
         }
         if let Some(last) = others.last()
-            && let Some(comparison) = compared(cell, last.2)
+            && let Some(comparison) = cell.compared_with(last.2)
         {
             text += &format!("; {}", against(&comparison, &format!("{}, the slowest", last.0)));
         }
@@ -209,7 +209,7 @@ impl AxisVerdict<'_> {
         if base <= 0.0 || start == 0 {
             return None;
         }
-        let comparison = compared(last, first)?;
+        let comparison = last.compared_with(first)?;
         let mut text = format!("{}: {}", self.label(last), against(&comparison, &self.label(first)));
         // The first step that adds less than a tenth of a share per added one.
         let share = base / start as f64;
@@ -260,7 +260,7 @@ impl AxisVerdict<'_> {
         let aligned = self.cells.iter().copied().find(|c| self.at(c) == 0)?;
         let off = self.cells.iter().copied().filter(|c| self.at(c) > 0);
         let worst = off.min_by(|a, b| Self::rate(a).total_cmp(&Self::rate(b)))?;
-        let comparison = compared(worst, aligned)?;
+        let comparison = worst.compared_with(aligned)?;
         Some(match comparison.verdict {
             Verdict::Slower => format!(
                 "largest cost of misalignment: at {} off, {} of the aligned rate ({}–{}).",

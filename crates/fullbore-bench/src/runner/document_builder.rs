@@ -21,7 +21,6 @@ use crate::document::{
 use crate::host;
 use crate::model::predictions;
 use crate::pipeline::pipeline;
-use crate::stats::Bootstrap;
 use crate::test_files::TestFiles;
 
 #[derive(Debug, Clone)]
@@ -152,7 +151,7 @@ impl DocumentBuilder {
     fn summarise(&self, cell: &mut Cell, stop: StopReason) {
         let null_request_s = self.own.map(|own| own.request.value);
         let regime = self.run.regime;
-        cell.summarise(&SummaryOptions { bootstrap: Bootstrap::default(), stop, null_request_s, regime });
+        cell.summarise(&SummaryOptions { stop, null_request_s, regime });
     }
 
     /// Summarises a cell again after the regimes of its samples have changed.
@@ -180,7 +179,7 @@ impl DocumentBuilder {
 
     /// Labels samples by the credit that continuous transfer found, on the only directory.
     fn label_by_credit(&self, cells: &mut [Cell]) {
-        let credit = credits(cells, &Bootstrap::default());
+        let credit = credits(cells);
         if credit.is_empty() || !self.run.directories.is_empty() {
             return;
         }
@@ -215,7 +214,7 @@ impl DocumentBuilder {
         }
         self.label_by_credit(&mut document.cells);
         let comparable = comparable_cells(&document.cells, self.run.regime);
-        document.findings = findings(&comparable, &document.experiments, &Bootstrap::default());
+        document.findings = findings(&comparable, &document.experiments);
         document.findings.limits.clone_from(&self.limits);
         if whole {
             document.findings.predictions =

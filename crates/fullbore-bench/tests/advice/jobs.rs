@@ -3,12 +3,11 @@
 use fullbore_bench::advice::recommendations;
 use fullbore_bench::document::CacheState::{Cold, Warm};
 use fullbore_bench::document::{JobKind, Labels, RateUnit, Recommendation};
-use fullbore_bench::stats::Bootstrap;
 
 use super::room::{K, M, Room, Spread, deep, read, write};
 
 fn found(room: &Room) -> Vec<Recommendation> {
-    recommendations(&room.cells, &Bootstrap::default())
+    recommendations(&room.cells)
 }
 
 fn of(room: &Room, job: JobKind) -> Recommendation {

@@ -12,7 +12,6 @@ use fullbore_bench::document::CacheState::{Cold, Warm};
 use fullbore_bench::document::{
     Advice, Cell, Confidence, Document, Labels, Latency, Proof, RuleVerdict, StopReason, SummaryOptions,
 };
-use fullbore_bench::stats::Bootstrap;
 
 use cases::CASES;
 use room::{K, M, Room, Spread, read, variant, write};
@@ -189,9 +188,8 @@ fn duplicate_topics_keep_the_higher_confidence() {
 
 #[test]
 fn reads_without_a_job_fill_the_profile_and_nothing_else_does() {
-    let bootstrap = Bootstrap::default();
     let with = |cells: &[Cell]| -> Vec<(String, String)> {
-        choices(cells, &bootstrap).into_iter().map(|c| (c.job, c.strategy)).collect()
+        choices(cells).into_iter().map(|c| (c.job, c.strategy)).collect()
     };
     let asked = |labels: Labels, text: &str| Labels { strategy: Some(text.into()), ..labels };
     let mut room = Room::new(Spread::Apart);
@@ -234,7 +232,7 @@ fn strange_documents_do_not_fail() {
     );
     let odd = room.add(read("direct", u64::MAX, Cold), 1.0);
     odd.summary.as_mut().unwrap().rate.value = f64::NAN;
-    let found = findings(&room.cells, &[], &Bootstrap::default());
+    let found = findings(&room.cells, &[]);
     assert_eq!(found.rules.len(), 10);
     for one in &found.advice {
         assert!(one.worth.is_finite(), "{one:?}");
@@ -276,7 +274,7 @@ fn the_quick_run_alone_is_advised_well() {
 fn a_real_run_is_advised_from_its_own_cells() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/two-processors.json.gz");
     let document = Document::read(std::fs::File::open(path).unwrap()).unwrap();
-    let found = findings(&document.cells, &document.experiments, &Bootstrap::default());
+    let found = findings(&document.cells, &document.experiments);
     let of = |parts: &[&str]| with(&found.advice, parts).unwrap_or_else(|| panic!("{parts:?}"));
     let cell = |id: &str| document.cell(id).and_then(|c| c.summary.as_ref()).unwrap().rate.value;
     // Checked by hand against the table in bench.txt.

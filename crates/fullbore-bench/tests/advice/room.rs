@@ -3,7 +3,6 @@
 use fullbore_bench::advice::advice;
 use fullbore_bench::analysis::choices;
 use fullbore_bench::document::{Advice, CacheState, Cell, Findings, Labels, Proof, Sample, SummaryOptions};
-use fullbore_bench::stats::Bootstrap;
 
 pub(crate) const K: u64 = 1 << 10;
 pub(crate) const M: u64 = 1 << 20;
@@ -64,9 +63,8 @@ impl Room {
     }
 
     pub(crate) fn advice(&self) -> Vec<Advice> {
-        let bootstrap = Bootstrap::default();
-        let found = Findings { choices: choices(&self.cells, &bootstrap), ..Findings::default() };
-        advice(&self.cells, &found, &bootstrap)
+        let found = Findings { choices: choices(&self.cells), ..Findings::default() };
+        advice(&self.cells, &found)
     }
 }
 

@@ -3,7 +3,6 @@
 use fullbore_bench::advice::rules;
 use fullbore_bench::document::CacheState::Cold;
 use fullbore_bench::document::{Cell, Findings, Labels, RuleVerdict};
-use fullbore_bench::stats::Bootstrap;
 
 use super::room::{K, M, Room, Spread, deep, read, variant, write};
 
@@ -62,7 +61,7 @@ const RULES: &[RuleCase] = &[
 #[test]
 fn each_rule_has_each_verdict() {
     let verdict = |number: u8, cells: &[Cell]| {
-        let tested = rules(cells, &Findings::default(), &Bootstrap::default());
+        let tested = rules(cells, &Findings::default());
         let numbers: Vec<u8> = tested.iter().map(|r| r.number).collect();
         assert_eq!(numbers, (1..=10).collect::<Vec<u8>>());
         let rule = tested.into_iter().find(|r| r.number == number).unwrap();
@@ -107,7 +106,7 @@ fn the_write_cache_rule_has_two_halves() {
                 room.add(Labels { depth: Some(depth), ..labels }, rate);
             }
         }
-        rules(&room.cells, &Findings::default(), &Bootstrap::default()).swap_remove(3)
+        rules(&room.cells, &Findings::default()).swap_remove(3)
     };
     assert_eq!(with(290.0).verdict, RuleVerdict::StillTrue);
     let far = with(150.0);
@@ -122,7 +121,7 @@ fn the_majority_of_paths_decides_and_the_others_are_named() {
         room.add(read(method, 4 * K, Cold), 100.0);
         room.add(read(method, M, Cold), large);
     }
-    let first = rules(&room.cells, &Findings::default(), &Bootstrap::default()).swap_remove(0);
+    let first = rules(&room.cells, &Findings::default()).swap_remove(0);
     assert_eq!(first.verdict, RuleVerdict::StillTrue);
     assert!(
         first.evidence.contains("yes in 2 of 3")
@@ -136,7 +135,7 @@ fn helpful_third_disk_does_not_decide_the_rule() {
     let with = |third: f64| {
         let mut room = Room::new(Spread::Apart);
         room.each([(1, 100.0), (2, 200.0), (3, third)], disks);
-        rules(&room.cells, &Findings::default(), &Bootstrap::default()).swap_remove(4).verdict
+        rules(&room.cells, &Findings::default()).swap_remove(4).verdict
     };
     assert_eq!(with(300.0), RuleVerdict::NotTestable);
     assert_eq!(with(200.0), RuleVerdict::StillTrue);

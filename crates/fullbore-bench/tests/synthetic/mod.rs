@@ -7,7 +7,7 @@ use fullbore_bench::document::{
     Audit, CacheState, Cell, Document, Environment, Experiment, Findings, Labels, Latency, Phases, Proof,
     Run, Sample, StopReason, SummaryOptions,
 };
-use fullbore_bench::stats::{Bootstrap, Course, Stretch, Xoshiro256};
+use fullbore_bench::stats::{Course, Stretch, Xoshiro256};
 use serde::Deserialize;
 use toml::{Table, Value};
 
@@ -195,7 +195,7 @@ fn made(table: &str) -> Document {
     document.run.duration_s = maker.clock;
     let bound = document.cells.iter().filter(|c| c.summary.as_ref().is_some_and(|s| s.tool_bound));
     document.audit.tool_bound = bound.map(|c| c.id.clone()).collect();
-    document.findings = findings(&document.cells, &document.experiments, &Bootstrap::default());
+    document.findings = findings(&document.cells, &document.experiments);
     if let Some(Findings { pipeline, advice, rules, .. }) = spec.findings {
         document.findings = Findings { pipeline, advice, rules, ..document.findings };
     }

@@ -2,10 +2,11 @@
 
 use super::super::candidate::{Candidate, NamedRatio};
 use super::super::input::{AdviceInput, EligibleCell, fastest, grouped, only};
-use super::super::sweep::{REQUEST, Sweep, TARGETS, sweeps};
-use super::super::words::{AT_PEAK, Ratio, against, speed, task, times, way};
+use super::super::sweep::{FILE, REQUEST, Sweep, TARGETS, sweeps};
+use super::super::words::{AT_PEAK, Ratio, speed, task, times, way};
 use crate::document::{AccessMethod, Advice, Confidence, Disks, Labels, StopReason};
-use crate::stats::{Estimate, median};
+use crate::report::with_ends;
+use crate::stats::{Bootstrap, Estimate, median};
 use crate::units;
 
 /// Common request size of programs that do not choose one, in bytes.
@@ -21,10 +22,6 @@ const FAIR: f64 = 0.8;
 
 pub(super) fn sequential<'a>(input: &AdviceInput<'a>) -> Vec<EligibleCell<'a>> {
     only(input.own(), Labels::is_sequential)
-}
-
-pub(super) fn with_memory_limit<'a>(input: &AdviceInput<'a>) -> Vec<EligibleCell<'a>> {
-    only(input.ours(), |labels| labels.memory_limit_bytes.is_some())
 }
 
 /// Sweeps over the request size: of the many methods the common one, the direct one, and the fastest.
@@ -44,7 +41,7 @@ pub(super) fn request_sweeps<'a>(input: &AdviceInput<'a>) -> Vec<Sweep<'a>> {
 }
 
 /// The smallest request size that reaches the peak, and the cost of small ones.
-pub(super) fn request<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<Candidate> {
+pub(super) fn request(sweep: &Sweep<'_>) -> Option<Candidate> {
     let (size, chosen) = sweep.reaching(AT_PEAK)?;
     let (peak_size, peak) = sweep.peak()?;
     let (largest, last) = sweep.last()?;
@@ -52,7 +49,7 @@ pub(super) fn request<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<
     let small = smaller().find(|(at, _)| *at >= USUAL).or_else(|| smaller().next());
     let topic = sweep.topic("request", chosen);
     // Beyond the peak, rates drop again if a request exceeds the processor's cache.
-    let too_large = (largest > size).then(|| speed(chosen, last, input.bootstrap)).flatten();
+    let too_large = (largest > size).then(|| speed(chosen, last)).flatten();
     let too_large = too_large.filter(|found| found.is_clear() && found.is_greater());
     let reached = match size == peak_size {
         true => "the peak".into(),
@@ -70,7 +67,7 @@ pub(super) fn request<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<
     let Some((small_size, small)) = small else {
         too_large?;
         let largest = units::size(largest);
-        let ratio = NamedRatio::of((name, chosen), (largest.as_str(), last), input)?;
+        let ratio = NamedRatio::of((name, chosen), (largest.as_str(), last))?;
         let times = ratio.times();
         let text = format!("{recommended}; larger ones are no faster, and {largest} takes {times} the time.");
         return Some(ratio.candidate([], topic, text));
@@ -78,8 +75,7 @@ pub(super) fn request<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<
     let small_name = units::size(small_size);
     // Sizes whose intervals overlap may do as well; the smallest of them is named.
     let alike = sweep.points.iter().rev().filter(|(at, _)| *at < size);
-    let alike = alike
-        .take_while(|(_, w)| speed(chosen, *w, input.bootstrap).is_some_and(|found| !found.is_greater()));
+    let alike = alike.take_while(|(_, w)| speed(chosen, *w).is_some_and(|found| !found.is_greater()));
     let recommended = match alike.last() {
         Some((at, _)) => {
             format!("{recommended} (sizes from {} up are not significantly slower)", units::size(*at))
@@ -89,7 +85,7 @@ pub(super) fn request<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<
     let beyond = too_large.map_or_else(String::new, |found| {
         format!(", and {} takes {} the time", units::size(largest), times(found.estimate.value))
     });
-    let ratio = NamedRatio::of((name, chosen), (small_name.as_str(), small), input)?;
+    let ratio = NamedRatio::of((name, chosen), (small_name.as_str(), small))?;
     if ratio.found.is_greater() {
         let (times, cpu_cost) = (ratio.times(), ratio.and_cost());
         let text = format!("{recommended}; {small_name} takes {times} the time{cpu_cost}{beyond}.");
@@ -103,18 +99,18 @@ pub(super) fn request<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<
 }
 
 /// The smallest depth at the peak, and the depth that reaches half of it.
-pub(super) fn depth<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<Candidate> {
+pub(super) fn depth(sweep: &Sweep<'_>) -> Option<Candidate> {
     let (depth, chosen) = sweep.reaching(AT_PEAK)?;
     let (shallowest, base) = sweep.first()?;
     let (deepest, last) = sweep.last()?;
     let name = |depth| format!("depth {depth}");
-    let ratio = NamedRatio::faster((name(depth), chosen), (name(shallowest), base), input)?;
+    let ratio = NamedRatio::faster((name(depth), chosen), (name(shallowest), base))?;
     let (half, _) = sweep.reaching(0.5)?;
     let half = match half == shallowest {
         true => format!("depth {shallowest} already reaches half of that"),
         false => format!("half of that needs depth {half}"),
     };
-    let slower = speed(last, chosen, input.bootstrap).filter(|found| found.is_clear() && found.is_less());
+    let slower = speed(last, chosen).filter(|found| found.is_clear() && found.is_less());
     let more = match slower {
         _ if depth == deepest => "greater depths were not measured".into(),
         Some(found) => format!("depth {deepest} reaches {} of that", units::percent(found.estimate.value)),
@@ -130,21 +126,21 @@ pub(super) fn depth<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<Ca
 }
 
 /// The number of workers that pays, or the cost of further ones.
-pub(super) fn workers<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<Candidate> {
+pub(super) fn workers(sweep: &Sweep<'_>) -> Option<Candidate> {
     let (count, chosen) = sweep.reaching(AT_PEAK)?;
     let (fewest, base) = sweep.first()?;
     let (most, highest_count) = sweep.last()?;
     let name = |n: u64| units::count(n as usize, "worker");
     let (topic, what) = (sweep.topic("workers", chosen), sweep.described(chosen));
     if count > fewest
-        && let Some(ratio) = NamedRatio::faster((name(count), chosen), (name(fewest), base), input)
+        && let Some(ratio) = NamedRatio::faster((name(count), chosen), (name(fewest), base))
     {
         let more = if most > count { format!("; {most} are no faster") } else { String::new() };
         let text = format!("Use {} for {what}: {}{}{more}.", ratio.first.0, ratio.gain(), ratio.at_cost());
         return Some(ratio.candidate([], topic, text));
     }
     // One worker is enough if more are slower, or take more CPU time without a gain.
-    let ratio = NamedRatio::of((name(fewest), base), (name(most), highest_count), input)?;
+    let ratio = NamedRatio::of((name(fewest), base), (name(most), highest_count))?;
     let enough = format!("{} for {what}: {}", ratio.first.0, ratio.rate());
     if ratio.found.is_greater() {
         let (times, cpu_cost) = (ratio.times(), ratio.and_cost());
@@ -159,7 +155,7 @@ pub(super) fn workers<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<
 }
 
 /// The number of concurrent streams at the peak, and their fairness.
-pub(super) fn streams<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<Candidate> {
+pub(super) fn streams(sweep: &Sweep<'_>) -> Option<Candidate> {
     let (count, best) = sweep.peak()?;
     let (fewest, first) = sweep.first()?;
     let (most, highest_count) = sweep.last()?;
@@ -173,7 +169,7 @@ pub(super) fn streams<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<
         Some(_) => format!(" All {most} get about the same rate."),
         None => String::new(),
     };
-    let falls = NamedRatio::faster((streams(count), best), (streams(most), highest_count), input);
+    let falls = NamedRatio::faster((streams(count), best), (streams(most), highest_count));
     if let Some(ratio) = falls {
         let text = format!(
             "Run no more than {} of {what} at once: {} in total; {} reach {}, {} less.{fair}",
@@ -186,7 +182,7 @@ pub(super) fn streams<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<
         return Some(ratio.candidate([], topic, text));
     }
     let (enough, at) = sweep.reaching(AT_PEAK)?;
-    let ratio = NamedRatio::faster((streams(enough), at), (streams(fewest), first), input)?;
+    let ratio = NamedRatio::faster((streams(enough), at), (streams(fewest), first))?;
     let (NamedRatio { first, second, .. }, rate, times) = (&ratio, ratio.rate(), ratio.times());
     let text = format!(
         "Run {} of {what} at once: {rate} in total, {times} the rate of {}.{fair}",
@@ -212,11 +208,11 @@ pub(in super::super) fn disk_sweeps<'a>(input: &AdviceInput<'a>) -> Vec<Sweep<'a
 /// The smallest number of disks after which no larger one is faster, its cell, and the fastest cell with more disks.
 type Saturation<'a> = (u64, EligibleCell<'a>, Option<(EligibleCell<'a>, Ratio)>);
 
-fn saturation<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<Saturation<'a>> {
+fn saturation<'a>(sweep: &Sweep<'a>) -> Option<Saturation<'a>> {
     sweep.points.iter().enumerate().find_map(|(place, &(count, enough))| {
         let more = sweep.points[place + 1..].iter();
         let beyond: Vec<(EligibleCell<'a>, Ratio)> =
-            more.filter_map(|&(_, more)| Some((more, speed(more, enough, input.bootstrap)?))).collect();
+            more.filter_map(|&(_, more)| Some((more, speed(more, enough)?))).collect();
         let best = beyond.iter().copied().max_by(|a, b| a.0.rate().total_cmp(&b.0.rate()));
         (!beyond.iter().any(|(_, found)| found.is_greater())).then_some((count, enough, best))
     })
@@ -230,10 +226,10 @@ pub(in super::super) fn describe_disks(sweep: &Sweep<'_>) -> String {
 }
 
 /// The number of disks from which adding one no longer helps.
-pub(super) fn disks<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<Candidate> {
+pub(super) fn disks(sweep: &Sweep<'_>) -> Option<Candidate> {
     let (fewest, first) = sweep.first()?;
     let (most, _) = sweep.last()?;
-    let (count, enough, beyond) = saturation(sweep, input)?;
+    let (count, enough, beyond) = saturation(sweep)?;
     let disks = |n: u64| units::count(n as usize, "disk");
     let (topic, what) = (sweep.topic("disks", enough), describe_disks(sweep));
     if count == fewest {
@@ -247,11 +243,11 @@ pub(super) fn disks<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<Ca
             disks(most),
             units::rate(last.rate())
         );
-        let evidence = against((&disks(most), &last), (&disks(fewest), &first), &found);
+        let ratio = NamedRatio::of((disks(most), last), (disks(fewest), first))?;
         let worth = 1.0 / found.estimate.value;
-        return Some(Candidate::new(topic, &found, &[first, last], worth, text, evidence));
+        return Some(Candidate::new(topic, &found, &[first, last], worth, text, ratio.evidence()));
     }
-    let ratio = NamedRatio::faster((disks(count), enough), (disks(fewest), first), input)?;
+    let ratio = NamedRatio::faster((disks(count), enough), (disks(fewest), first))?;
     let further = match beyond {
         Some(_) => format!("; no gain up to {most}"),
         None => "; the last one still helped, more were not measured".into(),
@@ -261,14 +257,13 @@ pub(super) fn disks<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<Ca
 }
 
 /// The median of the samples' 99th percentiles, in seconds.
-fn slow(eligible: &EligibleCell<'_>, input: &AdviceInput<'_>) -> Option<Estimate> {
-    input
-        .bootstrap
-        .median(&eligible.cell.counted().filter_map(|s| s.latency.map(|l| l.p99_s)).collect::<Vec<_>>())
+fn slow(eligible: &EligibleCell<'_>) -> Option<Estimate> {
+    let slowest = eligible.cell.counted().filter_map(|s| s.latency.map(|l| l.p99_s));
+    Bootstrap::default().median(&slowest.collect::<Vec<_>>())
 }
 
 /// The highest load at which the slowest requests stay fast.
-pub(super) fn latency<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<Candidate> {
+pub(super) fn latency(sweep: &Sweep<'_>) -> Option<Candidate> {
     let (lowest, idle) = sweep.first()?;
     let alone = idle.summary.latency?.p50_s;
     if alone.is_nan() || alone <= 0.0 {
@@ -276,7 +271,7 @@ pub(super) fn latency<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<
     }
     let limit = PATIENCE * alone;
     let described: Vec<(u64, EligibleCell<'_>, Estimate)> =
-        sweep.points.iter().filter_map(|&(load, w)| Some((load, w, slow(&w, input)?))).collect();
+        sweep.points.iter().filter_map(|&(load, w)| Some((load, w, slow(&w)?))).collect();
     let bears = |(load, w, p99): &(u64, EligibleCell<'_>, Estimate)| {
         let carried = w.summary.requests_per_s.is_none_or(|n| n >= CARRIED * *load as f64);
         carried && p99.value <= limit
@@ -302,9 +297,8 @@ pub(super) fn latency<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<
         }
     };
     let evidence = format!(
-        "p99 at {at}: {takes} ({} to {}); median at {}: {}.",
-        units::seconds(p99.low),
-        units::seconds(p99.high),
+        "p99 at {at}: {}; median at {}: {}.",
+        with_ends(*p99, units::seconds),
         units::requests_rate(lowest as f64),
         units::seconds(alone)
     );
@@ -331,18 +325,23 @@ pub(super) fn latency<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<
 }
 
 /// Limited memory: the file size from which a method gets much slower, and the fastest alternative.
-pub(super) fn memory<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<Candidate> {
+pub(super) fn memory(input: &AdviceInput<'_>) -> Vec<Candidate> {
+    let limited = only(input.ours(), |labels| labels.memory_limit_bytes.is_some());
+    sweeps(&limited, &FILE).iter().filter_map(|sweep| with_limit(sweep, &limited)).collect()
+}
+
+fn with_limit(sweep: &Sweep<'_>, limited: &[EligibleCell<'_>]) -> Option<Candidate> {
     // The first size that is clearly slower than the best of the smaller ones.
     let (size, fallen, high) =
         sweep.points.iter().enumerate().skip(1).find_map(|(place, &(size, here))| {
             let high = fastest(sweep.points[..place].iter().map(|(_, w)| *w))?;
-            let found = speed(high, here, input.bootstrap)?;
+            let found = speed(high, here)?;
             (found.is_greater() && found.estimate.value * CLIFF >= 1.0).then_some((size, here, high))
         })?;
     let limit = units::size(sweep.labels.memory_limit_bytes?);
     // Cells of the same task with files of that size under the same limit.
     let task = |l: &Labels| (l.operation.clone(), l.order.clone(), l.file_bytes, l.memory_limit_bytes);
-    let same = grouped(&with_memory_limit(input), |w| task(w.labels));
+    let same = grouped(limited, |w| task(w.labels));
     let rivals = same.into_iter().find(|group| group.iter().any(|w| w.is_same_cell(&fallen)))?;
     let best = fastest(rivals).filter(|best| !best.is_same_cell(&fallen));
     let how = |w: &EligibleCell<'_>| way(&Labels { file_bytes: None, ..w.labels.clone() });
@@ -356,14 +355,14 @@ pub(super) fn memory<'a>(sweep: &Sweep<'a>, input: &AdviceInput<'a>) -> Option<C
     let operation = &fallen.labels.operation;
     let head = format!("With {limit} of memory and files of {} or more,", units::size(size));
     let topic = format!("memory|{operation}|{}", how(&fallen));
-    let better = best.and_then(|best| NamedRatio::faster((how(&best), best), (how(&fallen), fallen), input));
+    let better = best.and_then(|best| NamedRatio::faster((how(&best), best), (how(&fallen), fallen)));
     if let Some(ratio) = better {
         let (method, rate, times) = (&ratio.first.0, ratio.rate(), ratio.times());
         let text = format!("{head} use {method} for {operation}: {rate}, {times} as fast; {fall}.");
         return Some(ratio.candidate([high], topic, text));
     }
     let files = |size: &str| format!("files of {size}");
-    let ratio = NamedRatio::of((files(&small), high), (files(&units::size(size)), fallen), input)?;
+    let ratio = NamedRatio::of((files(&small), high), (files(&units::size(size)), fallen))?;
     let text =
         format!("{head} expect lower rates of {operation}: {fall}, and no measured alternative is faster.");
     Some(ratio.candidate([], topic, text))

@@ -61,7 +61,7 @@ fn of_default(&(who, job, is): &CommonDefault, end: End, input: &AdviceInput<'_>
     let usual = cells(job, end, input).into_iter().find(|w| is(w.labels))?;
     let best = best(job, end, input)?.chosen;
     let (new, old) = (describe(job, best.labels), describe(job, usual.labels));
-    let ratio = NamedRatio::faster((new.as_str(), best), (old.as_str(), usual), input)?;
+    let ratio = NamedRatio::faster((new.as_str(), best), (old.as_str(), usual))?;
     let per_second = |w: EligibleCell<'_>| match w.summary.requests_per_s {
         Some(requests) if counts_requests(job) => units::requests_rate(requests),
         _ => units::rate(w.rate()),
@@ -99,7 +99,7 @@ fn of_choice(choice: &Choice, input: &AdviceInput<'_>) -> Option<Candidate> {
     let runner_up = || input.find(&choice.runner_up.as_ref()?.cell);
     let other = plain(&chosen, input).filter(|w| !w.is_same_cell(&chosen)).or_else(runner_up)?;
     let (how, rival) = (way(chosen.labels), way(other.labels));
-    let ratio = NamedRatio::of((how.as_str(), chosen), (rival.as_str(), other), input)?;
+    let ratio = NamedRatio::of((how.as_str(), chosen), (rival.as_str(), other))?;
     let kept = if choice.job.parse::<ProfileJob>().is_ok() { ", saved in the profile" } else { "" };
     // The short form omits some settings (stripe, window): the full text is added if it differs.
     let text = if choice.strategy == how { String::new() } else { format!(" (`{}`)", choice.strategy) };
@@ -132,10 +132,14 @@ fn called(eligible: &EligibleCell<'_>, name: &str) -> bool {
 }
 
 /// Strategies faster than `auto`, which decides by the facts alone without a profile.
-pub(super) fn auto<'a>(group: &[EligibleCell<'a>], input: &AdviceInput<'a>) -> Option<Candidate> {
+pub(super) fn auto(input: &AdviceInput<'_>) -> Vec<Candidate> {
+    whole_files(input).iter().filter_map(|group| over_auto(group, input)).collect()
+}
+
+fn over_auto(group: &[EligibleCell<'_>], input: &AdviceInput<'_>) -> Option<Candidate> {
     let auto = fastest(group.iter().copied().filter(|w| called(w, "auto")))?;
     let best = fastest(group.iter().copied().filter(|w| !called(w, "auto")))?;
-    let ratio = NamedRatio::faster((way(best.labels), best), ("auto", auto), input)?;
+    let ratio = NamedRatio::faster((way(best.labels), best), ("auto", auto))?;
     let kept = match input.findings.choices.iter().any(|choice| choice.cell == best.cell.id) {
         true => " It is now in the profile.",
         false => "",
@@ -146,20 +150,20 @@ pub(super) fn auto<'a>(group: &[EligibleCell<'a>], input: &AdviceInput<'a>) -> O
 }
 
 /// Hart's family (2010) compared with the best of the others.
-pub(super) fn family<'a>(group: &[EligibleCell<'a>], input: &AdviceInput<'a>) -> Option<Candidate> {
+pub(super) fn family<'a>(group: &[EligibleCell<'a>]) -> Option<Candidate> {
     let family = |w: &EligibleCell<'_>| NAMED.iter().any(|known| called(w, known.name));
     let (family, others): (Vec<_>, Vec<_>) = group.iter().copied().partition(family);
     let (first, ours) = (fastest(family.iter().copied())?, fastest(others)?);
     let named = |w: EligibleCell<'a>| (way(w.labels), w);
     let topic = format!("strategies|{}", subject(ours.labels));
     let task = task(ours.labels);
-    let ahead = NamedRatio::of(named(first), named(ours), input)?;
+    let ahead = NamedRatio::of(named(first), named(ours))?;
     if ahead.found.is_greater() {
         let text = format!("For {task}, {} of 2010 is still fastest: {}.", ahead.first.0, ahead.gain());
         return Some(ahead.candidate([], topic, text));
     }
     let winner = family.iter().copied().find(|w| called(w, WINNER)).unwrap_or(first);
-    let ratio = NamedRatio::faster(named(ours), named(winner), input)?;
+    let ratio = NamedRatio::faster(named(ours), named(winner))?;
     let then = if called(&winner, WINNER) { ", threads over memory maps, the fastest of 2010" } else { "" };
     let text = format!("For {task}, {} reaches {}{then}.", ratio.first.0, ratio.gain());
     Some(ratio.candidate([], topic, text))
@@ -192,7 +196,7 @@ fn of_peer<'a>(peer: EligibleCell<'a>, input: &AdviceInput<'a>) -> Option<Candid
     let name = peer.labels.peer.as_deref()?;
     let ours = ours(&peer, input)?;
     let how = way(ours.labels);
-    let ratio = NamedRatio::faster((name, peer), (format!("fullbore, {how}"), ours), input)?;
+    let ratio = NamedRatio::faster((name, peer), (format!("fullbore, {how}"), ours))?;
     let size = peer.labels.request_bytes.map_or_else(String::new, |at| format!(" at {}", units::size(at)));
     let (what, rate, times) = (task(ours.labels), ratio.rate(), ratio.times());
     let text = format!(
@@ -219,28 +223,28 @@ pub(in super::super) fn with_growth<'a>(
 }
 
 /// The gain of preallocating a new file, or the loss.
-pub(super) fn preallocating<'a>(group: &[EligibleCell<'a>], input: &AdviceInput<'a>) -> Option<Candidate> {
+pub(super) fn preallocating(group: &[EligibleCell<'_>]) -> Option<Candidate> {
     let preallocated = ("preallocated", with_growth(group, Growth::Preallocated)?);
     let extended = ("extended", with_growth(group, Growth::Extended)?);
     let labels = extended.1.labels;
     let bare = Labels { allocation: None, file_state: None, strategy: None, ..preallocated.1.labels.clone() };
     let what = format!("{} ({})", task(labels), way(&bare));
     let topic = format!("preallocate|{}|{}", labels.operation, labels.method);
-    if let Some(ratio) = NamedRatio::faster(preallocated, extended, input) {
+    if let Some(ratio) = NamedRatio::faster(preallocated, extended) {
         let (rate, times, cost) = (ratio.rate(), ratio.times(), ratio.at_cost());
         let text = format!("Preallocate in {what}: {rate}, {times} as fast as extending{cost}.");
         return Some(ratio.candidate([], topic, text));
     }
-    let ratio = NamedRatio::faster(extended, preallocated, input)?;
+    let ratio = NamedRatio::faster(extended, preallocated)?;
     let (rate, times) = (ratio.rate(), ratio.times());
     let text = format!("Do not preallocate in {what}: extending reaches {rate}, {times} as fast.");
     Some(ratio.candidate([], topic, text))
 }
 
 /// The gain of overwriting existing blocks.
-pub(super) fn overwriting<'a>(group: &[EligibleCell<'a>], input: &AdviceInput<'a>) -> Option<Candidate> {
+pub(super) fn overwriting(group: &[EligibleCell<'_>]) -> Option<Candidate> {
     let (over, grown) = (with_growth(group, Growth::Over)?, with_growth(group, Growth::Extended)?);
-    let ratio = NamedRatio::faster(("over existing blocks", over), ("extending", grown), input)?;
+    let ratio = NamedRatio::faster(("over existing blocks", over), ("extending", grown))?;
     let text = format!(
         "Overwrite the existing file if its contents need not survive a failure: {} in {} ({}), \
          {} as fast as extending a new one.",
@@ -264,7 +268,7 @@ pub(in super::super) fn alignment_pairs<'a>(input: &AdviceInput<'a>) -> Vec<Alig
             continue;
         };
         for off in only(group, |labels| !is_aligned(labels)) {
-            pairs.extend(speed(aligned, off, input.bootstrap).map(|found| (aligned, off, found)));
+            pairs.extend(speed(aligned, off).map(|found| (aligned, off, found)));
         }
     }
     pairs
@@ -287,7 +291,7 @@ pub(in super::super) fn offset_words(labels: &Labels) -> String {
 pub(super) fn alignment(input: &AdviceInput<'_>) -> Vec<Candidate> {
     let of_pair = |(aligned, off, _): AlignmentPair<'_>| {
         let place = format!("{} a multiple", offset_words(off.labels));
-        let ratio = NamedRatio::faster(("aligned", aligned), (place.as_str(), off), input)?;
+        let ratio = NamedRatio::faster(("aligned", aligned), (place.as_str(), off))?;
         let text = format!(
             "Align requests to multiples of their size in {} with {}: {place} they take {} the time.",
             task(aligned.labels),

@@ -6,7 +6,7 @@ use super::super::input::{
 };
 use super::super::sweep::{REQUEST, Sweep, groups_ignoring, setting, sweeps};
 use super::super::words::{
-    AT_PEAK, CHEAPER, Ratio, against, cost, method, speed, subject, task, times, way, with_interval,
+    AT_PEAK, CHEAPER, Ratio, cost, method, speed, subject, task, times, way, with_interval,
 };
 use crate::document::{AccessMethod, Labels, Operation};
 use crate::report::capital;
@@ -26,7 +26,7 @@ pub(super) fn free<'a>(input: &AdviceInput<'a>) -> Vec<Vec<EligibleCell<'a>>> {
 }
 
 /// The fastest method for a task, compared with `buffered`.
-pub(super) fn fastest_method<'a>(group: &[EligibleCell<'a>], input: &AdviceInput<'a>) -> Option<Candidate> {
+pub(super) fn fastest_method(group: &[EligibleCell<'_>]) -> Option<Candidate> {
     let best = fastest(group.iter().copied())?;
     let usual =
         |w: &EligibleCell<'_>| w.labels.method == AccessMethod::Buffered && !w.labels.bypasses_cache();
@@ -34,7 +34,7 @@ pub(super) fn fastest_method<'a>(group: &[EligibleCell<'a>], input: &AdviceInput
     let named = method(best.labels);
     let others = || fastest(group.iter().copied().filter(|w| method(w.labels) != named));
     let other = if usual(&best) { of(false)? } else { of(true).or_else(others)? };
-    let ratio = NamedRatio::faster((way(best.labels), best), (way(other.labels), other), input)?;
+    let ratio = NamedRatio::faster((way(best.labels), best), (way(other.labels), other))?;
     let (what, gain, cpu_cost) = (task(best.labels), ratio.gain(), ratio.at_cost());
     let text = format!("Use {} for {what}: {gain}{cpu_cost}.", ratio.first.0);
     let mut candidate = ratio.candidate([], format!("method|{}", subject(best.labels)), text);
@@ -78,7 +78,7 @@ pub(in super::super) fn direct_pairs<'a>(input: &AdviceInput<'a>) -> Vec<Vec<Dir
     let pairs = |(buffered, direct): &(&Sweep<'a>, &Sweep<'a>)| -> Vec<DirectPair<'a>> {
         let both = buffered.points.iter().filter_map(|&(size, b)| Some((size, b, direct.at(size)?)));
         both.filter_map(|(size, buffered, direct)| {
-            let found = speed(direct, buffered, input.bootstrap)?;
+            let found = speed(direct, buffered)?;
             Some(DirectPair { size, buffered, direct, found })
         })
         .collect()
@@ -88,10 +88,10 @@ pub(in super::super) fn direct_pairs<'a>(input: &AdviceInput<'a>) -> Vec<Vec<Dir
 
 /// The request size from which bypassing the page cache pays.
 pub(super) fn direct(input: &AdviceInput<'_>) -> Vec<Candidate> {
-    direct_pairs(input).iter().filter_map(|pairs| direct_or_buffered(pairs, input)).collect()
+    direct_pairs(input).iter().filter_map(|pairs| direct_or_buffered(pairs)).collect()
 }
 
-fn direct_or_buffered(pairs: &[DirectPair<'_>], input: &AdviceInput<'_>) -> Option<Candidate> {
+fn direct_or_buffered(pairs: &[DirectPair<'_>]) -> Option<Candidate> {
     // From this index on no size is slower direct.
     let turn = pairs.iter().rposition(|p| p.found.is_less()).map_or(0, |i| i + 1);
     let pays = pairs.get(turn..)?.iter().find(|p| p.found.is_greater());
@@ -106,7 +106,7 @@ fn direct_or_buffered(pairs: &[DirectPair<'_>], input: &AdviceInput<'_>) -> Opti
     };
     let what = task(shown.buffered.labels);
     let largest = pairs.last()?;
-    let cheaper = match cost(largest.direct, largest.buffered, input.bootstrap) {
+    let cheaper = match cost(largest.direct, largest.buffered) {
         Some(found) if found.is_clear() && found.estimate.value <= CHEAPER => {
             let (share, size) = (units::percent(found.estimate.value), units::size(largest.size));
             format!(" and takes {share} of the CPU time at {size}")
@@ -127,15 +127,14 @@ fn direct_or_buffered(pairs: &[DirectPair<'_>], input: &AdviceInput<'_>) -> Opti
         None => format!("Buffer small requests in {what}: {coalesced} {}.", describe(shown)),
     };
     let size = units::size(shown.size);
-    let (direct, buffered) = (format!("direct, {size}"), format!("buffered, {size}"));
-    let sides = [(direct.as_str(), &shown.direct), (buffered.as_str(), &shown.buffered)];
-    let (first, second) = if shown.found.is_greater() { (sides[0], sides[1]) } else { (sides[1], sides[0]) };
-    let found = speed(*first.1, *second.1, input.bootstrap)?;
-    let evidence = against(first, second, &found);
+    let direct = (format!("direct, {size}"), shown.direct);
+    let buffered = (format!("buffered, {size}"), shown.buffered);
+    let (first, second) = if shown.found.is_greater() { (direct, buffered) } else { (buffered, direct) };
+    let ratio = NamedRatio::of(first, second)?;
     let mut eligible_cells = vec![shown.direct, shown.buffered];
     eligible_cells.extend([pays, loses].into_iter().flatten().flat_map(|p| [p.direct, p.buffered]));
-    let (topic, worth) = (format!("direct|{what}"), found.estimate.value);
-    Some(Candidate::new(topic, &found, &eligible_cells, worth, text, evidence))
+    let (topic, worth) = (format!("direct|{what}"), ratio.found.estimate.value);
+    Some(Candidate::new(topic, &ratio.found, &eligible_cells, worth, text, ratio.evidence()))
 }
 
 pub(super) fn small_random<'a>(input: &AdviceInput<'a>) -> Vec<Vec<EligibleCell<'a>>> {
@@ -148,19 +147,19 @@ fn in_flight(eligible: &EligibleCell<'_>) -> u32 {
 }
 
 /// The number of small random requests in flight, by depth or by workers.
-pub(super) fn random<'a>(group: &[EligibleCell<'a>], input: &AdviceInput<'a>) -> Option<Candidate> {
+pub(super) fn random(group: &[EligibleCell<'_>]) -> Option<Candidate> {
     let cells = || group.iter().copied();
     let peak = fastest(cells())?;
     let best = cells().filter(|w| w.rate() >= AT_PEAK * peak.rate()).min_by_key(in_flight)?;
     let one = fastest(cells().filter(|w| in_flight(w) == 1))?;
-    let ratio = NamedRatio::faster((way(best.labels), best), (way(one.labels), one), input)?;
+    let ratio = NamedRatio::faster((way(best.labels), best), (way(one.labels), one))?;
     let requests = |w: &EligibleCell<'_>| {
         w.summary.requests_per_s.map_or_else(|| units::rate(w.rate()), units::requests_rate)
     };
     // Depth and workers have the same effect on the device; the better one is named.
     let threaded = |w: &EligibleCell<'_>| w.labels.workers.is_some_and(|n| n > 1);
     let others = cells().filter(|w| in_flight(w) > 1 && threaded(w) != threaded(&best));
-    let rival = fastest(others).and_then(|other| Some((other, speed(best, other, input.bootstrap)?)));
+    let rival = fastest(others).and_then(|other| Some((other, speed(best, other)?)));
     let rival_text = match &rival {
         Some((other, found)) if found.is_greater() => {
             format!("; {} reaches {} of that", way(other.labels), units::percent(1.0 / found.estimate.value))
@@ -186,11 +185,11 @@ pub(super) fn random<'a>(group: &[EligibleCell<'a>], input: &AdviceInput<'a>) ->
 }
 
 /// The method with the least CPU time among those near the peak.
-pub(super) fn economy<'a>(group: &[EligibleCell<'a>], input: &AdviceInput<'a>) -> Option<Candidate> {
+pub(super) fn economy(group: &[EligibleCell<'_>]) -> Option<Candidate> {
     let top = fastest(group.iter().copied())?;
     let near = group.iter().copied().filter(|w| w.rate() >= AT_PEAK * top.rate());
     let cheap = near.min_by(|a, b| a.cost().value.total_cmp(&b.cost().value))?;
-    let found = cost(cheap, top, input.bootstrap).filter(|found| found.is_clear())?;
+    let found = cost(cheap, top).filter(|found| found.is_clear())?;
     if cheap.is_same_cell(&top) || found.estimate.value > CHEAPER {
         return None;
     }
@@ -229,7 +228,7 @@ fn of_setting(name: &str, clear: fn(&mut Labels), input: &AdviceInput<'_>) -> Ve
     let of = |w: &EligibleCell<'_>| format!("{name}={}", setting(w.labels, name).unwrap_or_default());
     let candidate = |group: Vec<EligibleCell<'_>>| {
         let (best, worst) = (fastest(group.iter().copied())?, slowest(group)?);
-        let ratio = NamedRatio::faster((of(&best), best), (of(&worst), worst), input)?;
+        let ratio = NamedRatio::faster((of(&best), best), (of(&worst), worst))?;
         let (what, with) = (task(best.labels), way(best.labels));
         let text = format!("Set {} in {what} with {with}: {}.", ratio.first.0, ratio.gain());
         let topic = format!("{name}|{}|{}", subject(best.labels), best.labels.method);
@@ -252,13 +251,13 @@ pub(super) fn interfaces<'a>(input: &AdviceInput<'a>) -> Vec<Vec<EligibleCell<'a
 }
 
 /// The interface with the largest loss to the best at the same size of call.
-pub(super) fn interface<'a>(group: &[EligibleCell<'a>], input: &AdviceInput<'a>) -> Option<Candidate> {
-    let mut worst: Option<NamedRatio<'a>> = None;
+pub(super) fn interface(group: &[EligibleCell<'_>]) -> Option<Candidate> {
+    let mut worst: Option<NamedRatio<'_>> = None;
     for same_size in grouped(group, |w| w.labels.request_bytes) {
         let best = fastest(same_size.iter().copied())?;
         for other in same_size.into_iter().filter(|w| w.labels.method != best.labels.method) {
             let [first, second] = [best, other].map(|w| (w.labels.method.as_str(), w));
-            let ratio = NamedRatio::faster(first, second, input);
+            let ratio = NamedRatio::faster(first, second);
             let larger = |ratio: &NamedRatio<'_>| {
                 worst.as_ref().is_none_or(|known| known.found.estimate.value < ratio.found.estimate.value)
             };
@@ -306,12 +305,12 @@ fn base<'a>(group: &[EligibleCell<'a>]) -> Option<EligibleCell<'a>> {
 }
 
 /// Scalar or SIMD, hints, and other alternatives within an experiment.
-pub(super) fn variant<'a>(group: &[EligibleCell<'a>], input: &AdviceInput<'a>) -> Option<Candidate> {
+pub(super) fn variant(group: &[EligibleCell<'_>]) -> Option<Candidate> {
     let best = fastest(group.iter().copied())?;
-    let others: Vec<EligibleCell<'a>> = group.iter().copied().filter(|w| !w.is_same_cell(&best)).collect();
+    let others: Vec<EligibleCell<'_>> = group.iter().copied().filter(|w| !w.is_same_cell(&best)).collect();
     let other = base(&others).or_else(|| slowest(others))?;
     let (first, second) = (variant_name(&best, &other), variant_name(&other, &best));
-    let ratio = NamedRatio::faster((first.as_str(), best), (second.as_str(), other), input)?;
+    let ratio = NamedRatio::faster((first.as_str(), best), (second.as_str(), other))?;
     let bare = Labels { variant: None, ..best.labels.clone() };
     let (what, with) = (task(&bare), way(&bare));
     let text = format!("Use {first} in {what} with {with}: {}{}.", ratio.gain(), ratio.at_cost());
@@ -328,7 +327,7 @@ pub(super) fn stream_buffers<'a>(input: &AdviceInput<'a>) -> Vec<Vec<EligibleCel
 }
 
 /// The sizes of calls for which a stream's buffer pays, and its size.
-pub(super) fn stream_buffer<'a>(group: &[EligibleCell<'a>], input: &AdviceInput<'a>) -> Option<Candidate> {
+pub(super) fn stream_buffer(group: &[EligibleCell<'_>]) -> Option<Candidate> {
     let of = |w: &EligibleCell<'_>| w.labels.buffer_bytes();
     let (bare, buffered): (Vec<_>, Vec<_>) = group.iter().copied().partition(|w| of(w) == Some(0));
     let call = |w: &EligibleCell<'_>| w.labels.request_bytes.unwrap_or(0);
@@ -344,7 +343,7 @@ pub(super) fn stream_buffer<'a>(group: &[EligibleCell<'a>], input: &AdviceInput<
             let best = here().filter(|w| w.rate() >= AT_PEAK * top).min_by_key(of)?;
             let none = bare.iter().copied().find(|w| call(w) == size)?;
             let name = format!("a buffer of {}", units::size(of(&best)?));
-            Some((size, NamedRatio::of((name, best), ("no buffer", none), input)?))
+            Some((size, NamedRatio::of((name, best), ("no buffer", none))?))
         })
         .collect();
     let pays = |c: &&(u64, NamedRatio<'_>)| c.1.found.is_greater();

@@ -12,12 +12,12 @@ pub(super) use methods::direct_pairs;
 use self::Advisor::{Any, Axis, Grouped, Sweeps};
 use super::candidate::{Audience, Candidate};
 use super::input::{AdviceInput, EligibleCell, by_task};
-use super::sweep::{DEPTH, FILE, LOAD, STREAMS, Sweep, SweepAxis, WORKERS, sweeps};
+use super::sweep::{DEPTH, LOAD, STREAMS, Sweep, SweepAxis, WORKERS, sweeps};
 
 type Cells = for<'a> fn(&AdviceInput<'a>) -> Vec<EligibleCell<'a>>;
 type Groups = for<'a> fn(&AdviceInput<'a>) -> Vec<Vec<EligibleCell<'a>>>;
-type OfGroup = for<'a> fn(&[EligibleCell<'a>], &AdviceInput<'a>) -> Option<Candidate>;
-type OfSweep = for<'a> fn(&Sweep<'a>, &AdviceInput<'a>) -> Option<Candidate>;
+type OfGroup = fn(&[EligibleCell<'_>]) -> Option<Candidate>;
+type OfSweep = fn(&Sweep<'_>) -> Option<Candidate>;
 
 /// The advice on cells that differ along an axis or within a group, or on any others.
 enum Advisor {
@@ -33,7 +33,7 @@ const ADVISORS: &[(Advisor, Audience)] = &[
     (Sweeps(disk_sweeps, axes::disks), Audience::Conditions),
     (Axis(|input| input.ours(), &STREAMS, axes::streams), Audience::Conditions),
     (Axis(|input| input.ours(), &LOAD, axes::latency), Audience::Conditions),
-    (Axis(axes::with_memory_limit, &FILE, axes::memory), Audience::Conditions),
+    (Any(axes::memory), Audience::Conditions),
     (Any(files::alignment), Audience::Conditions),
     (Grouped(methods::interfaces, methods::interface), Audience::Conditions),
     (Grouped(methods::stream_buffers, methods::stream_buffer), Audience::Conditions),
@@ -48,7 +48,7 @@ const ADVISORS: &[(Advisor, Audience)] = &[
     (Grouped(allocation_groups, files::overwriting), Audience::Details),
     (Grouped(methods::small_random, methods::random), Audience::Details),
     (Grouped(|input| by_task(&input.own()), methods::economy), Audience::Details),
-    (Grouped(files::whole_files, files::auto), Audience::Details),
+    (Any(files::auto), Audience::Details),
     (Grouped(files::whole_files, files::family), Audience::Details),
     (Grouped(methods::variants, methods::variant), Audience::Details),
     (Any(methods::settings), Audience::Details),
@@ -56,12 +56,10 @@ const ADVISORS: &[(Advisor, Audience)] = &[
 
 pub(super) fn candidates(input: &AdviceInput<'_>) -> Vec<(Audience, Candidate)> {
     let of = |(advisor, audience): &(Advisor, Audience)| {
-        let of_sweeps =
-            |all: Vec<Sweep<'_>>, of: OfSweep| all.iter().filter_map(|one| of(one, input)).collect();
         let found: Vec<Candidate> = match advisor {
-            Axis(cells, axis, of) => of_sweeps(sweeps(&cells(input), axis), *of),
-            Sweeps(all, of) => of_sweeps(all(input), *of),
-            Grouped(groups, of) => groups(input).iter().filter_map(|group| of(group, input)).collect(),
+            Axis(cells, axis, of) => sweeps(&cells(input), axis).iter().filter_map(of).collect(),
+            Sweeps(all, of) => all(input).iter().filter_map(of).collect(),
+            Grouped(groups, of) => groups(input).iter().filter_map(|group| of(group)).collect(),
             Any(of) => of(input),
         };
         found.into_iter().map(|candidate| (*audience, candidate)).collect::<Vec<_>>()

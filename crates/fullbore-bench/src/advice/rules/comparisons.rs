@@ -46,7 +46,7 @@ const NO_SMALL_AND_LARGE: &str =
     "No path was measured both with requests of 8 KiB or less and with some of 64 KiB or more.";
 
 pub(super) fn larger_is_faster(input: &AdviceInput<'_>) -> RuleResult {
-    let mut tally = RuleTally::new(FASTER, input);
+    let mut tally = RuleTally::new(FASTER);
     for sweep in paths(input) {
         let large = fastest(sweep.points.iter().filter(|p| p.0 >= LARGE).map(|p| p.1));
         let (Some((size, small)), Some(large)) = (small(&sweep), large) else { continue };
@@ -61,11 +61,11 @@ pub(super) fn larger_is_faster(input: &AdviceInput<'_>) -> RuleResult {
 }
 
 pub(super) fn small_costs_more_cpu(input: &AdviceInput<'_>) -> RuleResult {
-    let mut tally = RuleTally::new(SIGNIFICANTLY_MORE, input);
+    let mut tally = RuleTally::new(SIGNIFICANTLY_MORE);
     for sweep in paths(input) {
         let large = sweep.points.iter().copied().find(|(size, _)| *size >= LARGE);
         let (Some((size, small)), Some((big, large))) = (small(&sweep), large) else { continue };
-        let Some(found) = cost(small, large, input.bootstrap) else { continue };
+        let Some(found) = cost(small, large) else { continue };
         let what = format!("{}, {} ÷ {}", sweep.described(small), units::size(size), units::size(big));
         tally.add(&found, what, &[small, large]);
     }
@@ -77,7 +77,7 @@ pub(super) fn small_costs_more_cpu(input: &AdviceInput<'_>) -> RuleResult {
 
 pub(super) fn eight_deep(input: &AdviceInput<'_>) -> RuleResult {
     let all = sweeps(&only(input.own(), |labels| end(labels) == End::Device), &DEPTH);
-    let mut tally = RuleTally::new(NOTICEABLE, input);
+    let mut tally = RuleTally::new(NOTICEABLE);
     for limit in SMALL_IN_FLIGHT {
         for sweep in all.iter().filter(|sweep| sweep.labels.request_bytes.is_some_and(|size| size <= limit)) {
             let double = sweep.points.iter().copied().find(|(depth, _)| matches!(depth, 2 | 3));
@@ -100,7 +100,7 @@ pub(super) fn write_cache(input: &AdviceInput<'_>) -> RuleResult {
     let suits = |labels: &Labels| labels.write_cache().is_some() && labels.operation == Operation::Write;
     let cells = only(input.eligible_cells.clone(), suits);
     let clear = |l: &mut Labels| (l.variant, l.depth) = (None, None);
-    let (mut small, mut deep) = (RuleTally::new(SIGNIFICANT, input), RuleTally::new(CLOSE, input));
+    let (mut small, mut deep) = (RuleTally::new(SIGNIFICANT), RuleTally::new(CLOSE));
     for group in groups_ignoring(&cells, clear, &["depth"]) {
         let find = |on, deep: fn(u32) -> bool| {
             group
@@ -115,7 +115,7 @@ pub(super) fn write_cache(input: &AdviceInput<'_>) -> RuleResult {
             small.compare(with, without, format!("{requests}, with ÷ without write cache"));
         }
         if let Some(three) = find(false, |d| matches!(d, 3 | 4)).filter(|_| size >= SMALL_IN_FLIGHT[0])
-            && let Some(found) = speed(three, with, input.bootstrap)
+            && let Some(found) = speed(three, with)
         {
             let what = format!("{requests}, depth 3 without ÷ depth 1 with write cache");
             deep.add_reaching(&found, what, &[three, with]);
@@ -143,7 +143,7 @@ pub(super) fn write_cache(input: &AdviceInput<'_>) -> RuleResult {
 
 pub(super) fn three_disks(input: &AdviceInput<'_>) -> RuleResult {
     let all = disk_sweeps(input);
-    let mut tally = RuleTally::new(FASTER, input);
+    let mut tally = RuleTally::new(FASTER);
     let most = all.iter().filter_map(Sweep::last).map(|(n, _)| n).max().unwrap_or(1);
     for sweep in &all {
         // The cells beyond three disks; if there are none, the third disk's effect.
@@ -152,7 +152,7 @@ pub(super) fn three_disks(input: &AdviceInput<'_>) -> RuleResult {
             (Some(more), Some(three), _) => (more, three),
             (None, Some(three), Some(two)) => {
                 // A third disk that still helps does not decide about a fourth.
-                let found = speed(three, two, input.bootstrap);
+                let found = speed(three, two);
                 if found.is_none_or(|found| found.is_greater()) {
                     continue;
                 }
@@ -160,7 +160,7 @@ pub(super) fn three_disks(input: &AdviceInput<'_>) -> RuleResult {
             }
             _ => continue,
         };
-        let Some(found) = speed(more, fewer, input.bootstrap) else { continue };
+        let Some(found) = speed(more, fewer) else { continue };
         let disks = |w: &EligibleCell<'_>| units::count(w.labels.targets.unwrap_or(1) as usize, "disk");
         let what = format!("{}, {} ÷ {}", describe_disks(sweep), disks(&more), disks(&fewer));
         tally.add_upper_bound(&found, what, &[more, fewer]);
@@ -176,7 +176,7 @@ pub(super) fn three_disks(input: &AdviceInput<'_>) -> RuleResult {
 
 /// Tests for each request size measured both buffered and direct that the one named by `direct` is faster.
 fn either_way(input: &AdviceInput<'_>, direct: bool, question: &str, suits: fn(u64) -> bool) -> RuleResult {
-    let mut tally = RuleTally::new(FASTER, input);
+    let mut tally = RuleTally::new(FASTER);
     let mut writes = false;
     let mut coalesced = Vec::new();
     for pair in direct_pairs(input).iter().flatten().filter(|pair| suits(pair.size)) {
@@ -218,7 +218,7 @@ pub(super) fn buffering_hurts(input: &AdviceInput<'_>) -> RuleResult {
 
 /// Compares in each group of outputs the fastest of the first of these growths that it has with extending.
 fn against_extending<'a>(input: &AdviceInput<'a>, threshold: f64, growths: &[Growth]) -> RuleTally<'a> {
-    let mut tally = RuleTally::new(threshold, input);
+    let mut tally = RuleTally::new(threshold);
     for group in allocation_groups(input) {
         let other = growths.iter().find_map(|growth| with_growth(&group, *growth));
         let (Some(other), Some(grown)) = (other, with_growth(&group, Growth::Extended)) else { continue };
@@ -244,7 +244,7 @@ pub(super) fn extending(input: &AdviceInput<'_>) -> RuleResult {
     let grown = only(input.own(), |labels| growth(labels) == Some(Growth::Extended));
     let deep = sweeps(&grown, &DEPTH).into_iter().find_map(|sweep| {
         let (one, (depth, deep)) = (sweep.at(1)?, sweep.last()?);
-        Some((depth, speed(deep, one, input.bootstrap)?))
+        Some((depth, speed(deep, one)?))
     });
     if let Some((depth, found)) = deep {
         let times = times(found.estimate.value);
@@ -254,7 +254,7 @@ pub(super) fn extending(input: &AdviceInput<'_>) -> RuleResult {
 }
 
 pub(super) fn straddling(input: &AdviceInput<'_>) -> RuleResult {
-    let mut tally = RuleTally::new(FASTER, input);
+    let mut tally = RuleTally::new(FASTER);
     // Stripes and blocks matter only at the device.
     let pairs = alignment_pairs(input);
     for (aligned, off, found) in pairs.into_iter().filter(|(w, ..)| end(w.labels) == End::Device) {

@@ -1,9 +1,8 @@
 //! The decision on a rule by several paths: each supports it, contradicts it, or is undecided.
 
-use super::super::input::{AdviceInput, EligibleCell, ids};
+use super::super::input::{EligibleCell, ids};
 use super::super::words::{Ratio, speed, times};
 use crate::document::RuleVerdict;
-use crate::stats::Bootstrap;
 use crate::units;
 
 pub(super) struct RuleResult {
@@ -30,16 +29,15 @@ struct Observation<'a> {
 
 pub(super) struct RuleTally<'a> {
     threshold: f64,
-    bootstrap: &'a Bootstrap,
     supporting: Vec<Observation<'a>>,
     contradicting: Vec<Observation<'a>>,
     undecided: Vec<Observation<'a>>,
 }
 
 impl<'a> RuleTally<'a> {
-    pub(super) fn new(threshold: f64, input: &AdviceInput<'a>) -> Self {
+    pub(super) fn new(threshold: f64) -> Self {
         let (supporting, contradicting, undecided) = Default::default();
-        Self { threshold, bootstrap: input.bootstrap, supporting, contradicting, undecided }
+        Self { threshold, supporting, contradicting, undecided }
     }
 
     /// [Adds](Self::add) the ratio of two cells' rates; false if there is none.
@@ -49,7 +47,7 @@ impl<'a> RuleTally<'a> {
         second: EligibleCell<'a>,
         what: String,
     ) -> bool {
-        let found = speed(first, second, self.bootstrap);
+        let found = speed(first, second);
         found.iter().for_each(|found| self.add(found, what.clone(), &[first, second]));
         found.is_some()
     }
