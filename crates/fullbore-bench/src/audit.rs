@@ -7,9 +7,10 @@ use fullbore::buf::ALIGNMENT;
 use fullbore::engine::method;
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::File;
-use fullbore::pattern::{self, Order, Progress, Scope};
+use fullbore::pattern::{Order, Progress, Scope};
 use fullbore::strategy::Strategy;
 
+use crate::action::read_until;
 use crate::document::{Audit, Cell};
 use crate::stats::{Bootstrap, Estimate};
 
@@ -32,15 +33,7 @@ pub(crate) fn own_cost(file: &File) -> Result<OwnCost> {
     let mut seconds = Vec::with_capacity(SAMPLES);
     for _ in 0..SAMPLES {
         let clock = Instant::now();
-        let (stats, _) = pattern::visit(
-            file,
-            &scope,
-            &strategy,
-            &Progress::default(),
-            &false.into(),
-            || (),
-            |(), _, _| (),
-        )?;
+        let stats = read_until(file, &scope, &strategy, &false.into(), &Progress::default())?;
         seconds.push(clock.elapsed().as_secs_f64() / stats.reads.requests.max(1) as f64);
     }
     let request = Bootstrap::default().median(&seconds).ok_or_else(|| {

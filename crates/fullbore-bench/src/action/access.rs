@@ -8,14 +8,14 @@ use std::time::Instant;
 use fullbore::Result;
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, Output};
-use fullbore::pattern::{self, Order, Progress, Scope, Stats};
+use fullbore::pattern::{self, Order, Scope, Stats};
 use fullbore::strategy::{Completion, Strategy};
 use serde::Deserialize;
 
 use super::latency::percentiles;
-use super::one_way::{Direction, OneWayIo, Precondition};
+use super::one_way::{Direction, OneWayIo, Precondition, read_or_overwrite, read_until};
 use super::requested_strategy::RequestedStrategy;
-use super::settings::{FileState, RequestOrder, Settings, auto, bytes, refuse, settings, word};
+use super::settings::{Bytes, FileState, RequestOrder, Settings, auto, refuse, settings, word};
 use super::workload::{
     CoveredRange, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload,
     repeat_until,
@@ -25,8 +25,6 @@ use crate::test_files::{Needs, TestFiles};
 
 /// Minimum number of requests per sample, in multiples of the requests in flight.
 const LEAST: usize = 4;
-
-const CACHE_LINE: usize = 64;
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -86,7 +84,7 @@ fn parse_offset(text: &str) -> std::result::Result<i64, String> {
         Some(rest) => (-1, rest),
         None => (1, text.strip_prefix('+').unwrap_or(text)),
     };
-    let bytes = bytes(digits)?;
+    let bytes = Bytes::try_from(digits.to_owned())?.0;
     i64::try_from(bytes).map(|bytes| sign * bytes).map_err(|_| format!("offset {text}: out of range"))
 }
 
@@ -186,26 +184,6 @@ fn unopened(path: &std::path::Path) -> Error {
     Error::new(ErrorKind::Invalid, "measure", path, "the trial was not opened")
 }
 
-/// Reads a scope until `enough` is set; of a mapping, touches every cache line.
-pub(super) fn read_until(
-    file: &File,
-    scope: &Scope,
-    strategy: &Strategy,
-    enough: &AtomicBool,
-    progress: &Progress,
-) -> Result<Stats> {
-    // A system call copies every byte to the reader; a mapping reads nothing before it is touched.
-    let mapped = strategy.read.capabilities.mapped;
-    let look = |sum: &mut u64, _offset: u64, data: &[u8]| {
-        if mapped {
-            *sum = data.iter().step_by(CACHE_LINE).fold(*sum, |sum, &byte| sum.wrapping_add(u64::from(byte)));
-        }
-    };
-    let (stats, sums) = pattern::visit(file, scope, strategy, progress, enough, || 0u64, look)?;
-    std::hint::black_box(sums);
-    Ok(stats)
-}
-
 impl Workload for AccessWorkload {
     fn needs(&self) -> Needs {
         Needs {
@@ -261,17 +239,10 @@ impl Workload for AccessWorkload {
             match self.spec.file {
                 FileState::Preallocated => file.allocate_and_extend(self.range.end)?,
                 FileState::Truncated => {
-                    let scope = Scope::whole(self.range.end);
-                    let output = Output::overwrite(&test_files.fresh)?;
                     let data = self.io.data().ok_or_else(|| unopened(&test_files.fresh))?;
-                    pattern::fill(
-                        data,
-                        &scope,
-                        &output,
-                        &Strategy::plain(),
-                        context.progress,
-                        &false.into(),
-                    )?;
+                    let (scope, plain) = (Scope::whole(self.range.end), Strategy::plain());
+                    let never = false.into();
+                    read_or_overwrite(&file, &scope, &plain, Some(data), &never, context.progress)?;
                     file.sync_data()?;
                 }
                 FileState::Extended | FileState::Overwritten => {}

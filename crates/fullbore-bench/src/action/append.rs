@@ -8,7 +8,7 @@ use fullbore::operation::Generate;
 use fullbore::operation::generate::{Random, Stamped};
 use serde::Deserialize;
 
-use super::settings::{FileState, Settings, bytes, settings, word};
+use super::settings::{Bytes, FileState, Settings, settings, word};
 use super::workload::{
     DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
 };
@@ -25,8 +25,8 @@ const LONGEST: u64 = 64 << 20;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AppendSpec {
-    /// Bytes of a record.
-    record: String,
+    /// Length of a record.
+    record: Bytes,
     #[serde(default)]
     sync: SyncCall,
     #[serde(default = "extended")]
@@ -50,7 +50,6 @@ enum SyncCall {
 #[derive(Debug)]
 struct AppendWorkload {
     spec: AppendSpec,
-    record: u64,
     /// Records of the next run; 0 before the first.
     records: u64,
     data: Stamped,
@@ -59,24 +58,23 @@ struct AppendWorkload {
 
 pub(super) fn parse(given: Settings) -> ParsedWorkload {
     let spec: AppendSpec = settings(given)?;
-    let record = bytes(&spec.record)?;
     if spec.file == FileState::Truncated {
         return Err("file: a log is extended, preallocated or overwritten, not truncated".into());
     }
-    if record == 0 || record > LONGEST {
+    if !(1..=LONGEST).contains(&spec.record.0) {
         return Err(format!("record: must be from 1 to {LONGEST} bytes"));
     }
-    let data = Stamped::new(0, record as usize);
-    Ok(Box::new(AppendWorkload { spec, record, records: 0, data, log: None }))
+    let data = Stamped::new(0, spec.record.0 as usize);
+    Ok(Box::new(AppendWorkload { spec, records: 0, data, log: None }))
 }
 
 impl AppendWorkload {
     /// Writes the records of a sample, each on the device before the next.
     fn append(&self, log: &File) -> Result<()> {
-        let mut data = vec![0; self.record as usize];
+        let mut data = vec![0; self.spec.record.0 as usize];
         self.data.fill(0, &mut data);
         for number in 0..self.records {
-            log.write_all_at(&data, number * self.record)?;
+            log.write_all_at(&data, number * self.spec.record.0)?;
             if self.spec.sync == SyncCall::Fdatasync {
                 log.sync_data()?;
             }
@@ -87,12 +85,12 @@ impl AppendWorkload {
 
 impl Workload for AppendWorkload {
     fn needs(&self) -> Needs {
-        Needs { fresh: true, extra: LEAST * self.record, ..Needs::default() }
+        Needs { fresh: true, extra: LEAST * self.spec.record.0, ..Needs::default() }
     }
 
     fn labels(&self) -> Labels {
         Labels {
-            request_bytes: Some(self.record),
+            request_bytes: Some(self.spec.record.0),
             depth: Some(1),
             workers: Some(1),
             file_state: Some(word(self.spec.file).into()),
@@ -111,16 +109,16 @@ impl Workload for AppendWorkload {
 
     fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
         context.clean_up(self)?;
-        let fitting = (context.test_files().len / self.record).max(LEAST);
+        let fitting = (context.test_files().len / self.spec.record.0).max(LEAST);
         let most = if self.records == 0 { FIRST.min(fitting) } else { fitting };
-        self.records = (iteration.span / self.record).max(LEAST).min(most);
+        self.records = (iteration.span / self.spec.record.0).max(LEAST).min(most);
         let through = match self.spec.sync {
             SyncCall::Fdatasync => Durability::None,
             SyncCall::Dsync => Durability::Data,
         };
         let path = &context.test_files().fresh;
         let log = OpenOptions::new().mode(Mode::CreateNew).write_through(through).open(path)?;
-        let len = self.records * self.record;
+        let len = self.records * self.spec.record.0;
         match self.spec.file {
             FileState::Extended | FileState::Truncated => {}
             FileState::Preallocated => log.allocate_and_extend(len)?,
@@ -138,8 +136,8 @@ impl Workload for AppendWorkload {
     fn ramp_up(&mut self, ramp: Ramp<'_>, _context: &RunContext<'_>) -> Result<()> {
         let Some(log) = &self.log else { return Ok(()) };
         // Over the last record, so that the sample finds the rest of the log as prepared.
-        let last = (self.records - 1) * self.record;
-        let data = vec![0; self.record as usize];
+        let last = (self.records - 1) * self.spec.record.0;
+        let data = vec![0; self.spec.record.0 as usize];
         repeat_until(ramp.enough, || {
             log.write_all_at(&data, last)?;
             log.sync_data()
@@ -152,7 +150,7 @@ impl Workload for AppendWorkload {
         let clock = Instant::now();
         self.append(log)?;
         let seconds = clock.elapsed().as_secs_f64();
-        Ok(RunResult::timed(self.records * self.record, seconds, self.records, Some(1.0)))
+        Ok(RunResult::timed(self.records * self.spec.record.0, seconds, self.records, Some(1.0)))
     }
 
     fn clean_up(&mut self, _context: &RunContext<'_>) -> Result<()> {
@@ -185,9 +183,8 @@ mod tests {
     fn every_record_is_in_the_log() {
         let directory = tempfile::tempdir().unwrap();
         let log = File::create_new(directory.path().join("log")).unwrap();
-        let spec = AppendSpec { record: "1000".into(), sync: SyncCall::Fdatasync, file: FileState::Extended };
-        let workload =
-            AppendWorkload { spec, record: 1000, records: 5, data: Stamped::new(7, 1000), log: None };
+        let spec = AppendSpec { record: Bytes(1000), sync: SyncCall::Fdatasync, file: FileState::Extended };
+        let workload = AppendWorkload { spec, records: 5, data: Stamped::new(7, 1000), log: None };
         workload.append(&log).unwrap();
         let written = std::fs::read(log.path()).unwrap();
         assert_eq!(written.len(), 5000);

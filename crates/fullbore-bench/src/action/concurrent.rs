@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use fullbore::Result;
 use fullbore::error::Error;
-use fullbore::file::{File, Output};
+use fullbore::file::File;
 use fullbore::operation::generate::Stamped;
-use fullbore::pattern::{self, Progress, Scope, Stats};
+use fullbore::pattern::{Order, Progress, Scope, Stats};
 use fullbore::strategy::Strategy;
 
-use super::one_way::{OneWayIo, Precondition};
+use super::one_way::{OneWayIo, Precondition, read_or_overwrite};
 use super::workload::{ExpectedState, RunResult, repeat_until};
 
 /// One of the transfers: a run of a file, read or written sequentially.
@@ -107,14 +107,9 @@ impl<'a> Transfers<'a> {
 
     fn transfer(&self, part: &FileRange, stop: &AtomicBool) -> Result<Transferred> {
         let Self { strategy, progress, .. } = self;
-        let scope = Scope { range: part.range.clone(), order: pattern::Order::Sequential };
-        let mut stats = match self.written {
-            None => super::access::read_until(&part.file, &scope, strategy, stop, progress)?,
-            Some((data, _)) => {
-                let output = Output::overwrite(part.file.path())?;
-                pattern::fill(data, &scope, &output, strategy, progress, stop)?
-            }
-        };
+        let scope = Scope { range: part.range.clone(), order: Order::Sequential };
+        let data = self.written.map(|(data, _)| data);
+        let mut stats = read_or_overwrite(&part.file, &scope, strategy, data, stop, progress)?;
         // The first part that finishes stops the others, before it flushes to the device.
         stop.store(true, Ordering::Relaxed);
         if self.written.is_some_and(|(_, flush)| flush) {

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use super::concurrent::{FileRange, Transfers, prepare, span};
 use super::one_way::{Direction, OneWayIo, Precondition};
 use super::requested_strategy::RequestedStrategy;
-use super::settings::{Settings, bytes, settings};
+use super::settings::{Bytes, Settings, settings};
 use super::striped::{self, Layout};
 use super::workload::{ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload};
 use crate::document::{CacheState, Disks, Labels};
@@ -47,7 +47,7 @@ struct DevicesSpec {
     /// Number of disks, or their numbers: see [`DiskSelection`].
     targets: Targets,
     /// Consecutive bytes of a striped file on one disk.
-    chunk: Option<String>,
+    chunk: Option<Bytes>,
 }
 
 fn direct() -> String {
@@ -102,10 +102,6 @@ impl DiskSelection {
         }
     }
 
-    fn is_prefix(&self) -> bool {
-        self.0.iter().enumerate().all(|(index, &disk)| disk == index + 1)
-    }
-
     fn highest(&self) -> usize {
         self.0.iter().copied().max().unwrap_or(0)
     }
@@ -125,11 +121,10 @@ struct DevicesWorkload {
 pub(super) fn parse(given: Settings) -> ParsedWorkload {
     let spec: DevicesSpec = settings(given)?;
     let selection = DiskSelection::parse(&spec.targets, spec.mode)?;
-    let chunk = match (spec.chunk.as_deref(), spec.mode) {
-        (None, _) => CHUNK,
-        (Some(chunk), Mode::Striped) => bytes(chunk)?,
-        (Some(_), _) => return Err("`chunk` is for `mode = \"striped\"`".into()),
-    };
+    if spec.chunk.is_some() && spec.mode != Mode::Striped {
+        return Err("`chunk` is for `mode = \"striped\"`".into());
+    }
+    let chunk = spec.chunk.map_or(CHUNK, |chunk| chunk.0);
     if chunk == 0 || !chunk.is_multiple_of(BLOCK) {
         return Err(format!(
             "chunk: expected a multiple of {}, found {}",
@@ -170,31 +165,26 @@ impl DevicesWorkload {
         self.precondition().file(test_files)
     }
 
-    fn files(&self, context: &RunContext<'_>) -> Vec<File> {
-        self.selection.0.iter().map(|&disk| self.file(&context.file_sets[disk - 1]).clone()).collect()
-    }
-
     /// Selects the ranges of the next sample: the next run of every file, so that no device cache holds it.
     fn select_ranges(&mut self, iteration: Iteration, context: &RunContext<'_>) {
         let len = context.test_files().len;
         let strategy = self.io.strategy();
         let (request, disks) = (strategy.request as u64, self.selection.0.len() as u64);
         let least = LEAST * request * (strategy.depth * strategy.workers) as u64;
-        let files = self.files(context);
-        if self.mode != Mode::Striped {
-            let range = iteration.next_run(span(iteration.span / disks, least, request, len), len);
-            self.parts = files.into_iter().map(|file| FileRange { file, range: range.clone() }).collect();
-            return;
-        }
-        let layout = self.layout();
-        let room = (len / self.chunk * self.chunk).max(BLOCK) * disks;
-        let span = span(iteration.span, least, request, room);
-        // Rows start on the first disk.
-        let rows = span.next_multiple_of(layout.row());
-        let start = iteration.next_run(rows, room).start;
-        self.logical = start..start + span;
-        let range = layout.rows(&(start..(start + rows).min(room)));
-        self.parts = files.into_iter().map(|file| FileRange { file, range: range.clone() }).collect();
+        let range = if self.mode == Mode::Striped {
+            let layout = self.layout();
+            let room = (len / self.chunk * self.chunk).max(BLOCK) * disks;
+            let span = span(iteration.span, least, request, room);
+            // Rows start on the first disk.
+            let rows = span.next_multiple_of(layout.row());
+            let start = iteration.next_run(rows, room).start;
+            self.logical = start..start + span;
+            layout.rows(&(start..(start + rows).min(room)))
+        } else {
+            iteration.next_run(span(iteration.span / disks, least, request, len), len)
+        };
+        let disks = self.selection.0.iter().map(|&disk| self.file(&context.file_sets[disk - 1]).clone());
+        self.parts = disks.map(|file| FileRange { file, range: range.clone() }).collect();
     }
 
     fn transfers<'a>(&'a self, context: &'a RunContext<'_>) -> Transfers<'a> {
@@ -232,10 +222,11 @@ impl Workload for DevicesWorkload {
             Mode::Together => Disks::Together,
             Mode::Striped => Disks::Striped,
         };
-        let variant = if self.mode == Mode::Alone || self.selection.is_prefix() {
+        let disks = &self.selection.0;
+        let variant = if self.mode == Mode::Alone || disks.iter().copied().eq(1..=disks.len()) {
             variant.to_string()
         } else {
-            let disks: Vec<String> = self.selection.0.iter().map(ToString::to_string).collect();
+            let disks: Vec<String> = disks.iter().map(ToString::to_string).collect();
             format!("disks {} {variant}", disks.join("+"))
         };
         Labels {

@@ -9,14 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use fullbore::Result;
 use fullbore::engine::deep_method;
 use fullbore::error::{Error, ErrorKind};
-use fullbore::file::{File, Output};
+use fullbore::file::File;
 use fullbore::operation::generate::Stamped;
-use fullbore::pattern::{self, Order, Scope};
+use fullbore::pattern::{Order, Scope};
 use fullbore::probe::DeviceNumber;
 use fullbore::strategy::Strategy;
 
-use super::access::read_until;
-use super::one_way::{Direction, OneWayIo};
+use super::one_way::{Direction, OneWayIo, read_or_overwrite};
 use super::requested_strategy::RequestedStrategy;
 use super::workload::{Ramp, RunContext};
 use crate::document::{Burst, DeviceLimit};
@@ -193,19 +192,14 @@ fn repeat(
 ) -> Result<()> {
     let request = strategy.request as u64;
     let count = file.stamp()?.len / request;
-    let data = Stamped::new(context.seed, strategy.request);
+    let data = writes.then(|| Stamped::new(context.seed, strategy.request));
     let mut seed = context.seed;
     while !enough.load(Ordering::Relaxed) {
         if context.progress.is_cancelled() {
             return Err(Error::new(ErrorKind::Cancelled, "measure", file.path(), "interrupted"));
         }
         let scope = Scope { range: 0..count * request, order: Order::Random { seed, count } };
-        if writes {
-            let output = Output::overwrite(file.path())?;
-            pattern::fill(&data, &scope, &output, strategy, context.progress, enough)?;
-        } else {
-            read_until(file, &scope, strategy, enough, context.progress)?;
-        }
+        read_or_overwrite(file, &scope, strategy, data.as_ref(), enough, context.progress)?;
         seed = seed.wrapping_add(1);
     }
     Ok(())

@@ -9,6 +9,7 @@ use fullbore::error::Error;
 use fullbore::{Result, probe};
 use serde::Deserialize;
 
+use super::one_way::CACHE_LINE;
 use super::settings::{Settings, settings};
 use super::workload::{
     Contender, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
@@ -17,8 +18,6 @@ use crate::document::Labels;
 
 /// In place of a number of workers: 1, 2, 4 and so on up to the number of processors, which is the last.
 const EACH: &str = "each";
-
-const CACHE_LINE: usize = 64;
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]

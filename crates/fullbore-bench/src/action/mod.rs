@@ -28,6 +28,7 @@ mod workload;
 
 pub(crate) use device_limits::DeviceLimits;
 pub(crate) use limit_search::{SteadyPace, ramp_up_without_cache, steady_pace};
+pub(crate) use one_way::read_until;
 pub(crate) use registry::ACTIONS;
 pub(crate) use settings::Settings;
 pub(crate) use workload::{

@@ -1,6 +1,7 @@
 //! A trial that only reads or only writes: strategy, data, cache state before a run, requests issued one by one.
 
 use std::ops::Range;
+use std::sync::atomic::AtomicBool;
 
 use fullbore::Result;
 use fullbore::buf::{Buf, Pool};
@@ -9,7 +10,7 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{Durability, File, Output};
 use fullbore::operation::Generate;
 use fullbore::operation::generate::Stamped;
-use fullbore::pattern::Order;
+use fullbore::pattern::{self, Order, Progress, Scope, Stats};
 use fullbore::strategy::{Planner, Purpose, Strategy};
 use fullbore::sys::{self, Advice};
 use serde::Deserialize;
@@ -18,6 +19,9 @@ use super::requested_strategy::RequestedStrategy;
 use super::workload::{DeviceIo, ExpectedState};
 use crate::document::{CacheState, Labels};
 use crate::test_files::TestFiles;
+
+/// Bytes of a line of the processor's cache.
+pub(super) const CACHE_LINE: usize = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
@@ -193,6 +197,39 @@ impl Precondition {
         }
         Ok(ExpectedState { ranges, cache: self.cache, device: self.device() })
     }
+}
+
+/// Reads a scope until `enough` is set; of a mapping, touches every cache line.
+pub(crate) fn read_until(
+    file: &File,
+    scope: &Scope,
+    strategy: &Strategy,
+    enough: &AtomicBool,
+    progress: &Progress,
+) -> Result<Stats> {
+    // A system call copies every byte to the reader; a mapping reads nothing before it is touched.
+    let mapped = strategy.read.capabilities.mapped;
+    let look = |sum: &mut u64, _offset: u64, data: &[u8]| {
+        if mapped {
+            *sum = data.iter().step_by(CACHE_LINE).fold(*sum, |sum, &byte| sum.wrapping_add(u64::from(byte)));
+        }
+    };
+    let (stats, sums) = pattern::visit(file, scope, strategy, progress, enough, || 0u64, look)?;
+    std::hint::black_box(sums);
+    Ok(stats)
+}
+
+/// Reads a scope until `enough` is set, or overwrites it with `data`.
+pub(super) fn read_or_overwrite(
+    file: &File,
+    scope: &Scope,
+    strategy: &Strategy,
+    data: Option<&Stamped>,
+    enough: &AtomicBool,
+    progress: &Progress,
+) -> Result<Stats> {
+    let Some(data) = data else { return read_until(file, scope, strategy, enough, progress) };
+    pattern::fill(data, scope, &Output::overwrite(file.path())?, strategy, progress, enough)
 }
 
 #[derive(Debug)]

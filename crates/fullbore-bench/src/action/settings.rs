@@ -15,8 +15,17 @@ pub(super) fn auto() -> String {
     "auto".into()
 }
 
-pub(super) fn bytes(text: &str) -> Result<u64, String> {
-    fullbore::size::parse(text).map_err(|error| error.to_string())
+/// A number of bytes, written as in the tools: `64K`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct Bytes(pub(super) u64);
+
+impl TryFrom<String> for Bytes {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        fullbore::size::parse(&text).map(Self).map_err(|error| error.to_string())
+    }
 }
 
 /// Returns the word of a setting, as in an experiment.

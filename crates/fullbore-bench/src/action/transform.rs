@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::one_way::Precondition;
 use super::requested_strategy::{RequestedStrategy, contenders};
-use super::settings::{OutputTarget, Settings, auto, bytes, settings};
+use super::settings::{Bytes, OutputTarget, Settings, auto, settings};
 use super::workload::{Contender, ExpectedState, Iteration, ParsedWorkload, RunContext, RunResult, Workload};
 use crate::cgroup::MemoryCgroup;
 use crate::document::{CacheState, Labels};
@@ -30,9 +30,9 @@ struct TransformSpec {
     #[serde(default)]
     kernel: InnerLoop,
     /// Length of the file, if it differs from the run's.
-    size: Option<String>,
+    size: Option<Bytes>,
     /// Memory limit for the process and its page cache.
-    memory_limit: Option<String>,
+    memory_limit: Option<Bytes>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
@@ -47,8 +47,6 @@ enum InnerLoop {
 struct TransformWorkload {
     spec: TransformSpec,
     requested: RequestedStrategy,
-    size: Option<u64>,
-    memory: Option<u64>,
     plan: Option<Plan>,
     limit: Option<MemoryCgroup>,
 }
@@ -60,15 +58,13 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
 fn build(spec: TransformSpec) -> ParsedWorkload {
     operation::parse(&spec.operation, Kernel::Simd).map_err(|error| error.to_string())?;
     let requested = RequestedStrategy::or_contenders(&spec.strategy, spec.request.as_deref(), spec.depth)?;
-    let size = spec.size.as_deref().map(bytes).transpose()?;
-    let memory = spec.memory_limit.as_deref().map(bytes).transpose()?;
-    Ok(Box::new(TransformWorkload { spec, requested, size, memory, plan: None, limit: None }))
+    Ok(Box::new(TransformWorkload { spec, requested, plan: None, limit: None }))
 }
 
 impl TransformWorkload {
     /// Returns input, old output and length.
     fn files(&self, test_files: &TestFiles) -> Result<(File, File, u64)> {
-        if let Some(size) = self.size {
+        if let Some(Bytes(size)) = self.spec.size {
             return Ok((
                 test_files.random_file("input", size)?,
                 test_files.random_file("output", size)?,
@@ -90,15 +86,16 @@ impl TransformWorkload {
         }
     }
 
-    /// Plans the run for the present state of the input; the output remains as it is.
-    fn plan(&self, test_files: &TestFiles) -> Result<Plan> {
+    /// Plans the run for the requested state of the input; the output remains as it is. Returns the input and its length, too.
+    fn plan(&self, test_files: &TestFiles) -> Result<(Plan, File, u64)> {
         let (input, old, len) = self.files(test_files)?;
+        Precondition::reading(self.spec.cache).establish(&input, &(0..len))?;
         let output = self.output(test_files, &input, &old)?;
         let plan = self.requested.plan(Purpose::Transform, &input, len, Some(&output))?;
         if self.spec.output == OutputTarget::Existing {
             output.commit_len(len, Durability::None)?;
         }
-        Ok(plan)
+        Ok((plan, input, len))
     }
 
     fn run_once(&self, context: &RunContext<'_>) -> Result<fullbore::pattern::Stats> {
@@ -122,9 +119,9 @@ impl TransformWorkload {
 
 impl Workload for TransformWorkload {
     fn needs(&self) -> Needs {
-        match self.size {
+        match self.spec.size {
             // Input and output of this length, as much again for all shorter ones, and a new output besides.
-            Some(size) => Needs { extra: size.saturating_mul(5), ..Needs::default() },
+            Some(Bytes(size)) => Needs { extra: size.saturating_mul(5), ..Needs::default() },
             None => Needs { transformed: true, adaptive: self.requested.is_contenders(), ..Needs::default() },
         }
     }
@@ -136,8 +133,8 @@ impl Workload for TransformWorkload {
             file_state: Some(state.into()),
             cache: self.spec.cache,
             order: Some("sequential".into()),
-            file_bytes: self.size,
-            memory_limit_bytes: self.memory,
+            file_bytes: self.spec.size.map(|size| size.0),
+            memory_limit_bytes: self.spec.memory_limit.map(|limit| limit.0),
             variant: (self.spec.kernel == InnerLoop::Scalar).then(|| "scalar".into()),
             ..self.requested.labels(self.plan.as_ref(), true)
         }
@@ -147,12 +144,10 @@ impl Workload for TransformWorkload {
         let test_files = context.test_files();
         context.check_device(self.spec.cache == Some(CacheState::Cold))?;
         test_files.has_files()?;
-        if let Some(bytes) = self.memory {
+        if let Some(Bytes(bytes)) = self.spec.memory_limit {
             self.limit = Some(MemoryCgroup::with_memory_limit(bytes)?);
         }
-        let (input, _, len) = self.files(test_files)?;
-        Precondition::reading(self.spec.cache).establish(&input, &(0..len))?;
-        let plan = self.plan(test_files)?;
+        let (plan, input, len) = self.plan(test_files)?;
         if self.requested.is_contenders() {
             return Err(RequestedStrategy::no_contenders(input.path(), len));
         }
@@ -166,10 +161,9 @@ impl Workload for TransformWorkload {
         }
         let test_files = context.test_files();
         test_files.has_files()?;
-        let (input, _, len) = self.files(test_files)?;
-        Precondition::reading(self.spec.cache).establish(&input, &(0..len))?;
+        let (plan, input, _) = self.plan(test_files)?;
         let spec = |strategy| TransformSpec { strategy, ..self.spec.clone() };
-        contenders(&self.plan(test_files)?, input.path(), |strategy| build(spec(strategy))).map(Some)
+        contenders(&plan, input.path(), |strategy| build(spec(strategy))).map(Some)
     }
 
     fn strategy(&self) -> Option<String> {
@@ -182,7 +176,7 @@ impl Workload for TransformWorkload {
 
     fn prepare(&mut self, _iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
         let (input, old, len) = self.files(context.test_files())?;
-        if self.memory.is_some() {
+        if self.spec.memory_limit.is_some() {
             // Pages are charged to the control group that read them; pages charged elsewhere would escape the limit.
             TestFiles::evict_from_cache(&old)?;
         }

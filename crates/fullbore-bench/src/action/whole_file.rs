@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use super::one_way::Precondition;
 use super::requested_strategy::{RequestedStrategy, contenders};
-use super::settings::{Settings, auto, bytes, settings};
+use super::settings::{Bytes, Settings, auto, settings};
 use super::workload::{Contender, ExpectedState, Iteration, ParsedWorkload, RunContext, RunResult, Workload};
 use crate::document::{CacheState, Labels};
 use crate::test_files::Needs;
@@ -243,27 +243,25 @@ struct SmallFilesSpec {
     #[serde(default = "auto")]
     strategy: String,
     #[serde(default = "sixteen")]
-    size: String,
+    size: Bytes,
     cache: Option<CacheState>,
 }
 
-fn sixteen() -> String {
-    "16K".into()
+fn sixteen() -> Bytes {
+    Bytes(16 << 10)
 }
 
 #[derive(Debug)]
 struct SmallFilesWorkload {
     spec: SmallFilesSpec,
     requested: RequestedStrategy,
-    len: u64,
     files: Vec<File>,
 }
 
 pub(super) fn small_files(given: Settings) -> ParsedWorkload {
     let spec: SmallFilesSpec = settings(given)?;
     let requested = RequestedStrategy::new(&spec.strategy, None, None)?;
-    let len = bytes(&spec.size)?;
-    Ok(Box::new(SmallFilesWorkload { spec, requested, len, files: Vec::new() }))
+    Ok(Box::new(SmallFilesWorkload { spec, requested, files: Vec::new() }))
 }
 
 impl SmallFilesWorkload {
@@ -288,7 +286,7 @@ impl SmallFilesWorkload {
 
 impl Workload for SmallFilesWorkload {
     fn needs(&self) -> Needs {
-        Needs { extra: FILES.saturating_mul(self.len), ..Needs::default() }
+        Needs { extra: FILES.saturating_mul(self.spec.size.0), ..Needs::default() }
     }
 
     fn labels(&self) -> Labels {
@@ -298,7 +296,7 @@ impl Workload for SmallFilesWorkload {
             method: if adaptive { "auto" } else { "buffered" }.into(),
             workers: self.requested.spec.workers.map(|workers| workers as u32),
             cache: self.spec.cache,
-            file_bytes: Some(self.len),
+            file_bytes: Some(self.spec.size.0),
             strategy: Some(self.requested.text.clone()),
             ..Labels::default()
         }
@@ -308,7 +306,7 @@ impl Workload for SmallFilesWorkload {
         let test_files = context.test_files();
         test_files.has_files()?;
         context.check_device(self.spec.cache == Some(CacheState::Cold))?;
-        self.files = test_files.small_files(FILES, self.len)?;
+        self.files = test_files.small_files(FILES, self.spec.size.0)?;
         Ok(())
     }
 
@@ -318,7 +316,7 @@ impl Workload for SmallFilesWorkload {
 
     fn prepare(&mut self, _iteration: Iteration, _context: &RunContext<'_>) -> Result<ExpectedState> {
         let precondition = Precondition::reading(self.spec.cache);
-        let whole = 0..self.len;
+        let whole = 0..self.spec.size.0;
         match self.spec.cache {
             // The files are on the device since they were made; flushing each again would take longer than the sample.
             Some(CacheState::Cold) => self.files.iter().try_for_each(File::drop_cache)?,

@@ -14,7 +14,7 @@ use super::open::OptionalSetting::{
 use super::open::{Allocation, Completion, InterfaceEntry, OpenInterface, OptionalSetting};
 use super::{blocking, in_flight};
 use crate::action::one_way::Direction;
-use crate::action::settings::{RequestOrder, bytes, refuse};
+use crate::action::settings::{Bytes, RequestOrder, refuse};
 use crate::document::CacheState;
 
 #[cfg(feature = "peers")]
@@ -75,7 +75,7 @@ const DEEPEST: usize = 256;
 pub(super) struct InterfaceSpec {
     pub(super) interface: String,
     pub(super) direction: Direction,
-    record: String,
+    pub(super) record: Bytes,
     #[serde(default)]
     pub(super) order: RequestOrder,
     pub(super) cache: Option<CacheState>,
@@ -87,7 +87,8 @@ pub(super) struct InterfaceSpec {
     /// Distance of a record's memory from a page boundary, in bytes.
     pub(super) memory_offset: Option<u64>,
     pub(super) flush: Option<bool>,
-    buffer: Option<String>,
+    /// Length of the interface's own buffer; `None`: its default.
+    pub(super) buffer: Option<Bytes>,
     pub(super) hint: Option<AccessHint>,
     pub(super) vectors: Option<usize>,
     pub(super) depth: Option<usize>,
@@ -129,22 +130,14 @@ impl AccessHint {
     }
 }
 
-#[derive(Debug)]
-pub(super) struct ValidatedSpec {
-    pub(super) spec: InterfaceSpec,
-    pub(super) record: usize,
-    /// Length of the interface's own buffer in bytes; `None`: its default.
-    pub(super) buffer: Option<usize>,
-}
-
 impl InterfaceSpec {
-    pub(super) fn validate(self) -> Result<(ValidatedSpec, &'static InterfaceEntry), String> {
-        let record = bytes(&self.record)?;
+    /// Returns the interface, if it supports the settings.
+    pub(super) fn validate(&self) -> Result<&'static InterfaceEntry, String> {
+        let record = self.record.0;
         if !(1..=LARGEST).contains(&record) {
             return Err(format!("record: expected 1 byte to {}, found {record}", size::exact(LARGEST)));
         }
-        let buffer = self.buffer.as_deref().map(bytes).transpose()?;
-        if buffer.is_some_and(|buffer| buffer > LARGEST) {
+        if self.buffer.is_some_and(|buffer| buffer.0 > LARGEST) {
             return Err(format!("buffer: at most {}", size::exact(LARGEST)));
         }
         let Some(entry) = INTERFACES.iter().find(|known| known.name == self.interface) else {
@@ -157,8 +150,7 @@ impl InterfaceSpec {
         };
         self.check_supported(entry)?;
         self.check_values(record)?;
-        let (record, buffer) = (record as usize, buffer.map(|buffer| buffer as usize));
-        Ok((ValidatedSpec { spec: self, record, buffer }, entry))
+        Ok(entry)
     }
 
     /// Rejects settings that the interface would ignore.
@@ -235,20 +227,17 @@ impl InterfaceSpec {
             (_, None) => wrong("completion is for concurrent calls: set depth"),
         }
     }
-}
 
-impl ValidatedSpec {
     pub(super) fn variant(&self) -> Option<String> {
-        let spec = &self.spec;
-        let buffer = self.buffer.map(|buffer| match buffer {
+        let buffer = self.buffer.map(|buffer| match buffer.0 {
             0 => "no buffer".to_owned(),
-            bytes => format!("buffer {}", crate::units::size(bytes as u64)),
+            bytes => format!("buffer {}", crate::units::size(bytes)),
         });
-        let vectors = spec.vectors.map(|count| crate::units::count(count, "buffer") + " a call");
-        let hint = spec.hint.map(|hint| hint.hint().1.to_owned());
-        let completion = (spec.completion != Completion::Each).then(|| spec.completion.words().to_owned());
-        let pages = spec.huge_pages.then(|| "huge pages".to_owned());
-        let memory = spec.memory_offset.map(|offset| match offset {
+        let vectors = self.vectors.map(|count| crate::units::count(count, "buffer") + " a call");
+        let hint = self.hint.map(|hint| hint.hint().1.to_owned());
+        let completion = (self.completion != Completion::Each).then(|| self.completion.words().to_owned());
+        let pages = self.huge_pages.then(|| "huge pages".to_owned());
+        let memory = self.memory_offset.map(|offset| match offset {
             0 => "page-aligned memory".to_owned(),
             bytes => format!("memory {bytes} bytes after a page boundary"),
         });

@@ -11,7 +11,7 @@ use fullbore::file::File;
 use fullbore::operation::generate::Stamped;
 
 use super::open::{Completion, Interface, InterfaceEntry, OpenConfig, Pass, Payload, RecordOrder};
-use super::settings::{InterfaceFileState, InterfaceSpec, ValidatedSpec};
+use super::settings::{InterfaceFileState, InterfaceSpec};
 use crate::action::one_way::Precondition;
 use crate::action::settings::{RequestOrder, Settings, settings, word};
 use crate::action::workload::{
@@ -27,7 +27,7 @@ const LEAST: u64 = 4;
 const FIRST: u64 = 512;
 
 struct InterfaceWorkload {
-    validated: ValidatedSpec,
+    spec: InterfaceSpec,
     entry: &'static InterfaceEntry,
     ready: Option<PreparedRun>,
     /// True after the first run.
@@ -44,31 +44,39 @@ struct PreparedRun {
 
 impl fmt::Debug for InterfaceWorkload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("InterfaceWorkload").field("validated", &self.validated).finish_non_exhaustive()
+        f.debug_struct("InterfaceWorkload").field("spec", &self.spec).finish_non_exhaustive()
     }
 }
 
 pub(in crate::action) fn parse(given: Settings) -> ParsedWorkload {
-    let spec: InterfaceSpec = settings(given)?;
-    let (validated, entry) = spec.validate()?;
-    Ok(Box::new(InterfaceWorkload { validated, entry, ready: None, known: false }))
+    Ok(Box::new(InterfaceWorkload::new(given)?))
 }
 
 impl InterfaceWorkload {
+    fn new(given: Settings) -> std::result::Result<Self, String> {
+        let spec: InterfaceSpec = settings(given)?;
+        let entry = spec.validate()?;
+        Ok(Self { spec, entry, ready: None, known: false })
+    }
+
     fn writes(&self) -> bool {
-        self.validated.spec.direction.writes()
+        self.spec.direction.writes()
     }
 
     fn is_new(&self) -> bool {
-        self.validated.spec.file == InterfaceFileState::New
+        self.spec.file == InterfaceFileState::New
     }
 
     fn depth(&self) -> usize {
-        self.validated.spec.depth.unwrap_or(1)
+        self.spec.depth.unwrap_or(1)
+    }
+
+    fn record(&self) -> usize {
+        self.spec.record.0 as usize
     }
 
     fn precondition(&self) -> Precondition {
-        let spec = &self.validated.spec;
+        let spec = &self.spec;
         let (writes, flush) = (self.writes(), spec.flush == Some(true));
         Precondition { writes, direct: spec.direct, flush, cache: spec.cache }
     }
@@ -78,7 +86,7 @@ impl InterfaceWorkload {
     }
 
     fn config(&self, context: &RunContext<'_>, len: u64) -> OpenConfig {
-        let ValidatedSpec { spec, record, buffer } = &self.validated;
+        let (spec, record) = (&self.spec, self.record());
         let vectors = spec.vectors.unwrap_or(1);
         let test_files = context.test_files();
         let (path, new) = match self.is_new() {
@@ -86,14 +94,14 @@ impl InterfaceWorkload {
             false => (self.existing_file(test_files).path().to_owned(), None),
         };
         let bytes = match self.writes() {
-            true => Payload::written(Stamped::new(context.seed, *record), record / vectors),
+            true => Payload::written(Stamped::new(context.seed, record), record / vectors),
             false => Payload::Read(None),
         };
         OpenConfig {
             path,
             new,
-            record: *record,
-            buffer: *buffer,
+            record,
+            buffer: spec.buffer.map(|buffer| buffer.0 as usize),
             direct: spec.direct,
             huge_pages: spec.huge_pages,
             memory_offset: spec.memory_offset.unwrap_or(0),
@@ -107,8 +115,8 @@ impl InterfaceWorkload {
 
     /// Returns the next run of the file, so that no device cache holds it, or random records of the whole file.
     fn part(&self, iteration: Iteration, len: u64) -> (Pass, Range<u64>) {
-        let record = self.validated.record as u64;
-        let order = self.validated.spec.order;
+        let record = self.spec.record.0;
+        let order = self.spec.order;
         let mut span = iteration.span;
         if !self.known && order != RequestOrder::Sequential {
             // With seeks on a rotational disk, a whole span would take minutes.
@@ -125,14 +133,14 @@ impl InterfaceWorkload {
             RequestOrder::Sequential => (run(), RecordOrder::Forward),
             RequestOrder::Backward => (run(), RecordOrder::Backward),
         };
-        (Pass::new(range.clone(), self.validated.record, order, len), range)
+        (Pass::new(range.clone(), self.record(), order, len), range)
     }
 }
 
 impl Workload for InterfaceWorkload {
     fn needs(&self) -> Needs {
         Needs {
-            warm: !self.writes() && self.validated.spec.cache == Some(CacheState::Warm),
+            warm: !self.writes() && self.spec.cache == Some(CacheState::Warm),
             written: self.writes(),
             fresh: self.is_new(),
             ..Needs::default()
@@ -140,14 +148,14 @@ impl Workload for InterfaceWorkload {
     }
 
     fn labels(&self) -> Labels {
-        let ValidatedSpec { spec, record, .. } = &self.validated;
+        let spec = &self.spec;
         let threads = spec.completion == Completion::Threads;
         let (depth, workers) = if threads { (1, self.depth()) } else { (self.depth(), 1) };
         let state = if self.is_new() { "extended" } else { "overwritten" };
         Labels {
             operation: if self.writes() { "write" } else { "read" }.into(),
             method: spec.interface.as_str().into(),
-            request_bytes: Some(*record as u64),
+            request_bytes: Some(spec.record.0),
             depth: Some(depth as u32),
             workers: Some(workers as u32),
             // The engines' labels, so that rows differ only in the interface.
@@ -158,16 +166,16 @@ impl Workload for InterfaceWorkload {
             cache: spec.cache,
             order: Some(spec.order.words().into()),
             flush: spec.flush,
-            variant: self.validated.variant(),
+            variant: spec.variant(),
             ..Labels::default()
         }
     }
 
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
-        let spec = &self.validated.spec;
+        let spec = &self.spec;
         context.check_device_for(spec.flush, spec.cache, spec.direct)?;
         // A trial open, to check that the interface works here.
-        let config = self.config(context, self.validated.record as u64);
+        let config = self.config(context, self.spec.record.0);
         let opened = config.pool().and_then(|mut pool| (self.entry.open)(&config, &mut pool));
         context.clean_up(self)?;
         opened.map(drop)
@@ -207,7 +215,7 @@ impl Workload for InterfaceWorkload {
             Error::new(ErrorKind::Invalid, "measure", directory, "the trial was not prepared")
         };
         let ready = self.ready.as_mut().ok_or_else(unready)?;
-        let flush = self.validated.spec.flush == Some(true);
+        let flush = self.spec.flush == Some(true);
         // For a new file, creating, allocating and closing count; for an existing one, opening does not count in a
         // request's rate.
         let clock = Instant::now();
@@ -248,9 +256,7 @@ mod tests {
     const LEN: u64 = 16 << 20;
 
     fn trial(text: &str) -> InterfaceWorkload {
-        let spec: InterfaceSpec = settings(text.parse().unwrap()).unwrap();
-        let (validated, entry) = spec.validate().unwrap();
-        InterfaceWorkload { validated, entry, ready: None, known: false }
+        InterfaceWorkload::new(text.parse().unwrap()).unwrap()
     }
 
     fn offsets(pass: &Pass) -> Vec<u64> {
@@ -329,7 +335,7 @@ mod tests {
                 number += 1;
                 let before = fs_len(&file_sets[0].written);
                 let expected = trial.prepare(Iteration { span: 256 << 10, number }, &context).unwrap();
-                assert_eq!(expected.cache, trial.validated.spec.cache, "{settings}");
+                assert_eq!(expected.cache, trial.spec.cache, "{settings}");
                 let flushed = settings.contains("flush = true");
                 let device = if flushed { DeviceIo::Writes } else { DeviceIo::Any };
                 assert_eq!(expected.device, device, "{settings}");

@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use fullbore::Result;
 use fullbore::engine::Latencies;
 use fullbore::error::Error;
-use fullbore::file::{File, Output};
+use fullbore::file::File;
 use fullbore::lock::Mutex;
-use fullbore::pattern::{self, Order, Scope};
+use fullbore::pattern::{Order, Scope};
 use serde::Deserialize;
 
 use self::open_loop::{AsyncServer, ServedRequests, Spacing, schedule, serve};
-use super::one_way::{Direction, OneWayIo, Precondition, Target};
+use super::one_way::{Direction, OneWayIo, Precondition, Target, read_or_overwrite};
 use super::requested_strategy::RequestedStrategy;
 use super::settings::{RequestOrder, Settings, refuse, settings, word};
 use super::workload::{
@@ -137,7 +137,7 @@ impl LatencyWorkload {
     /// Returns the requests per second of a closed loop with the same strategy, measured once per run.
     fn reached(&self, context: &RunContext<'_>) -> Result<f64> {
         let test_files = context.test_files();
-        let strategy = self.io.strategy();
+        let (file, strategy) = (self.file(test_files), self.io.strategy());
         let direction = self.spec.direction;
         let name = format!(
             "{} {strategy} {direction:?} {:?} {:?}",
@@ -153,28 +153,11 @@ impl LatencyWorkload {
         let mut count = 64 * (strategy.depth * strategy.workers) as u64;
         let rate = loop {
             count = count.min(blocks);
-            self.precondition().establish(self.file(test_files), &(0..test_files.len))?;
+            self.precondition().establish(file, &(0..test_files.len))?;
             let end = if self.spec.order == RequestOrder::Sequential { count } else { blocks };
             let scope = Scope { range: 0..end * strategy.request as u64, order: self.order(count, count) };
-            let stats = match self.io.data() {
-                Some(data) => {
-                    let output = Output::overwrite(self.file(test_files).path())?;
-                    pattern::fill(data, &scope, &output, &strategy, context.progress, &false.into())?
-                }
-                None => {
-                    let file = self.file(test_files);
-                    pattern::visit(
-                        file,
-                        &scope,
-                        &strategy,
-                        context.progress,
-                        &false.into(),
-                        || (),
-                        |(), _, _| (),
-                    )?
-                    .0
-                }
-            };
+            let (data, never) = (self.io.data(), false.into());
+            let stats = read_or_overwrite(file, &scope, &strategy, data, &never, context.progress)?;
             let seconds = stats.elapsed.as_secs_f64().max(1e-9);
             let rate = count as f64 / seconds;
             if seconds >= CLOSED_LOOP_SECONDS / 2.0 || count >= blocks {

@@ -12,6 +12,7 @@ use super::open_loop::{ServedRequests, seconds, sleep_precisely};
 use crate::clock::Clock;
 
 /// Shared state of the threads; the thread that holds the lock waits for the next request.
+#[derive(Default)]
 struct SharedSchedule {
     schedule: VecDeque<f64>,
     number: u64,
@@ -37,13 +38,7 @@ pub(super) fn serve_by_threads<C: FnMut(u64) -> Result<()>>(
     start_clock: impl Fn() -> Clock + Sync,
     call: impl Fn() -> Result<C> + Sync,
 ) -> Result<ServedRequests> {
-    let shared = Mutex::new(SharedSchedule {
-        schedule: schedule.into(),
-        number: 0,
-        backlog: 0,
-        latencies: Latencies::default(),
-        given_up: 0,
-    });
+    let shared = Mutex::new(SharedSchedule { schedule: schedule.into(), ..SharedSchedule::default() });
     // `None` if not all threads could be started.
     let ready: std::sync::OnceLock<Option<std::sync::Barrier>> = std::sync::OnceLock::new();
     let clock = std::sync::OnceLock::new();
