@@ -47,11 +47,8 @@ pub fn job(labels: &Labels, target: &Target<'_>) -> Result<String, Unsupported> 
     let request = i128::from(shape.request);
     // As far before or after a multiple of the request size, within the file.
     let offset = i128::from(labels.offset_bytes.unwrap_or(0)).rem_euclid(request) as u64;
-    let mut span = (target.size - target.size % shape.request).saturating_sub(if offset > 0 {
-        shape.request
-    } else {
-        0
-    });
+    let margin = if offset > 0 { shape.request } else { 0 };
+    let mut span = (target.size - target.size % shape.request).saturating_sub(margin);
     if let Some(stripe) = shape.stripe {
         // Every job covers as much as the last one can.
         let lap = stripe * shape.workers;
@@ -96,46 +93,31 @@ fn state_of_the_cache(
     shape: &Shape,
     settings: &mut Vec<Setting>,
 ) -> Result<bool, Unsupported> {
-    let invalidate = |yes: bool| ("invalidate", u8::from(yes).to_string());
-    match labels.cache {
-        Some(CacheState::Warm) => {
-            settings.push(invalidate(false));
-            settings.push(("pre_read", "1".into()));
-            Ok(false)
-        }
-        Some(CacheState::Mixed) => Err(Unsupported("fio cannot cache part of a file".into())),
-        Some(CacheState::Cold) => {
-            settings.push(invalidate(true));
-            Ok(!shape.direct)
-        }
-        None => {
-            settings.push(invalidate(shape.direct || !shape.writes));
-            Ok(false)
-        }
+    let (invalidate, once) = match labels.cache {
+        Some(CacheState::Warm) => (false, false),
+        Some(CacheState::Mixed) => return Err(Unsupported("fio cannot cache part of a file".into())),
+        Some(CacheState::Cold) => (true, !shape.direct),
+        None => (shape.direct || !shape.writes, false),
+    };
+    settings.push(("invalidate", u8::from(invalidate).to_string()));
+    if labels.cache == Some(CacheState::Warm) {
+        settings.push(("pre_read", "1".into()));
     }
+    Ok(once)
 }
 
 /// Adds the settings for the file state; true if they hold for one pass only.
 fn state_of_the_file(labels: &Labels, shape: &Shape, settings: &mut Vec<Setting>) -> bool {
-    if !shape.writes {
-        return false;
-    }
-    match labels.file_state {
+    let (options, once): (&[(&'static str, &str)], bool) = match labels.file_state {
+        _ if !shape.writes => (&[], false),
         Some(FileState::Extended) => {
-            let options = [("fallocate", "none"), ("create_on_open", "1"), ("unlink", "1")];
-            settings.extend(options.map(|(name, value)| (name, value.into())));
-            true
+            (&[("fallocate", "none"), ("create_on_open", "1"), ("unlink", "1")], true)
         }
-        Some(FileState::Preallocated) => {
-            settings.push(("fallocate", "native".into()));
-            settings.push(("unlink", "1".into()));
-            true
-        }
-        _ => {
-            settings.push(("overwrite", "1".into()));
-            false
-        }
-    }
+        Some(FileState::Preallocated) => (&[("fallocate", "native"), ("unlink", "1")], true),
+        _ => (&[("overwrite", "1")], false),
+    };
+    settings.extend(options.iter().map(|&(name, value)| (name, value.into())));
+    once
 }
 
 /// A file name in fio's syntax, in which a colon separates names.

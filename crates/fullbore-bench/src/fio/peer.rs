@@ -105,9 +105,7 @@ impl Workload for FioWorkload {
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
         self.inner.open(context)?;
         // The strategy is known only now.
-        let shape = shape(&self.inner.labels())
-            .map_err(|Unsupported(why)| Error::new(ErrorKind::Unsupported, "run", PEER, why))?;
-        self.shape = Some(shape);
+        self.shape = Some(shape(&self.inner.labels()).map_err(|Unsupported(why)| refusal(why))?);
         Ok(())
     }
 
@@ -241,11 +239,8 @@ pub(crate) struct Program {
 impl Program {
     /// Finds fio along `PATH`; fails if it is not installed, or older than version 3.
     pub(crate) fn find() -> Result<Self> {
-        let refuse = |what: String| {
-            Error::new(ErrorKind::Unsupported, "run", "fio", what)
-                .advise("install it (Debian: apt install fio)")
-        };
-        let path = child::find("fio").ok_or_else(|| refuse("not installed".into()))?;
+        let refuse = |what: String| refusal(what).advise("install it (Debian: apt install fio)");
+        let path = child::find(PEER).ok_or_else(|| refuse("not installed".into()))?;
         let said = child::output(Command::new(&path).arg("--version").stdout(Stdio::piped()), None)
             .map_err(|error| Error::io("run", &path, error))?;
         let version = String::from_utf8_lossy(&said.stdout).trim().to_owned();
@@ -303,7 +298,7 @@ struct TimeStats {
     max: f64,
     mean: f64,
     #[serde(default)]
-    percentile: std::collections::BTreeMap<String, f64>,
+    percentile: BTreeMap<String, f64>,
 }
 
 /// Reads the result of a run whose jobs are reported as one group, of `workers` jobs of this depth. The seconds are those
@@ -334,16 +329,12 @@ fn read_result(text: &str, writes: bool, depth: u64, workers: u64) -> std::resul
     // Shares are of the time of all jobs together.
     let share = |percent: f64| percent / 100.0 * job.job_runtime / 1e3;
     // By Little's law, the requests in flight of all jobs together are their rate times the time of one.
-    let in_flight = (way.lat_ns.mean > 0.0 && seconds > 0.0).then(|| (busy / seconds).min(most));
+    let depth_mean =
+        (way.lat_ns.mean > 0.0 && seconds > 0.0).then(|| (busy / seconds).min(most) / workers as f64);
     Ok(RunResult {
         latency: way.lat_ns.latency(),
         children: Some((share(job.usr_cpu), share(job.sys_cpu))),
-        ..RunResult::timed(
-            way.io_bytes,
-            seconds,
-            way.total_ios,
-            in_flight.map(|in_flight| in_flight / workers as f64),
-        )
+        ..RunResult::timed(way.io_bytes, seconds, way.total_ios, depth_mean)
     })
 }
 

@@ -164,9 +164,8 @@ pub(crate) fn caveat(labels: &Labels) -> Option<String> {
 
 /// Percentiles of the time from the call to the return of its completion, as in fullbore.
 pub(super) fn percentiles() -> [Setting; 3] {
-    let described =
-        [("lat_percentiles", "1"), ("clat_percentiles", "0"), ("percentile_list", "50:90:99:99.9")];
-    described.map(|(name, value)| (name, value.into()))
+    [("lat_percentiles", "1"), ("clat_percentiles", "0"), ("percentile_list", "50:90:99:99.9")]
+        .map(|(name, value)| (name, value.into()))
 }
 
 pub(super) fn shape(labels: &Labels) -> Result<Shape, Unsupported> {
@@ -187,7 +186,10 @@ pub(super) fn shape(labels: &Labels) -> Result<Shape, Unsupported> {
             "it waits for the oldest request (completion=ordered); fio takes completions in any order".into(),
         );
     }
-    let direct = passes_the_cache(labels, counterpart)?;
+    let direct = match labels.cache_policy.as_deref() {
+        Some("drop") => return refuse("fio has no option to drop pages after use (cache=drop)".into()),
+        policy => counterpart.direct.unwrap_or(policy == Some("direct")),
+    };
     let (random, half) = match &labels.order {
         None | Some(Order::Sequential) => (false, false),
         Some(Order::Random) => (true, false),
@@ -285,13 +287,6 @@ fn strategy(labels: &Labels) -> Result<Strategy, Unsupported> {
         strategy.model = model;
     }
     Ok(strategy)
-}
-
-fn passes_the_cache(labels: &Labels, counterpart: &Counterpart) -> Result<bool, Unsupported> {
-    match labels.cache_policy.as_deref() {
-        Some("drop") => Err(Unsupported("fio has no option to drop pages after use (cache=drop)".into())),
-        policy => Ok(counterpart.direct.unwrap_or(policy == Some("direct"))),
-    }
 }
 
 #[cfg(test)]

@@ -120,11 +120,16 @@ pub(super) fn sections(text: &str) -> Result<Vec<Section>, ImportError> {
     Ok(jobs)
 }
 
+/// Splits a lower-case text after its leading digits.
+fn number_and_unit(lower: &str) -> (&str, &str) {
+    lower.split_at(lower.find(|c: char| !c.is_ascii_digit()).unwrap_or(lower.len()))
+}
+
 /// Parses a size in bytes as fio does: `4k` and `4kb` are 4096.
 pub(super) fn bytes(text: &str) -> Result<u64, String> {
     let lower = text.to_ascii_lowercase();
-    let digits = lower.find(|c: char| !c.is_ascii_digit()).unwrap_or(lower.len());
-    let (number, unit) = lower.split_at(digits);
+    let (number, unit) = number_and_unit(&lower);
+    let wrong = || "not a size: digits, then k, m, g, t or p".to_owned();
     let power = match unit {
         "" | "b" => 0,
         "k" | "kb" => 1,
@@ -135,17 +140,16 @@ pub(super) fn bytes(text: &str) -> Result<u64, String> {
         _ if unit.ends_with("ib") || unit.ends_with('i') => {
             return Err("fio's kb_base decides between powers of 1000 and 1024: write 4k for 4096".into());
         }
-        _ => return Err("not a size: digits, then k, m, g, t or p".into()),
+        _ => return Err(wrong()),
     };
-    let number: u64 = number.parse().map_err(|_| "not a size: digits, then k, m, g, t or p".to_owned())?;
+    let number: u64 = number.parse().map_err(|_| wrong())?;
     number.checked_mul(1 << (10 * power)).ok_or_else(|| "too large".into())
 }
 
 /// Parses a time in seconds; the default unit is the second.
 pub(super) fn seconds(text: &str) -> Result<f64, String> {
     let lower = text.to_ascii_lowercase();
-    let digits = lower.find(|c: char| !c.is_ascii_digit()).unwrap_or(lower.len());
-    let (number, unit) = lower.split_at(digits);
+    let (number, unit) = number_and_unit(&lower);
     let wrong = || "not a time: digits, then d, h, m, s, ms or us".to_owned();
     let factor = match unit {
         "" | "s" => 1.0,
