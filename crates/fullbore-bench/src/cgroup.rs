@@ -22,14 +22,10 @@ pub(crate) struct CgroupGuard<'a>(&'a MemoryCgroup);
 
 impl MemoryCgroup {
     pub(crate) fn with_memory_limit(bytes: u64) -> Result<Self> {
+        let root = Path::new(sys::SYS).join("fs/cgroup");
         let refuse = |what: String| {
-            Error::new(
-                ErrorKind::Unsupported,
-                "limit memory with",
-                Path::new(sys::SYS).join("fs/cgroup"),
-                what,
-            )
-            .advise("run as root on a system with the memory controller of control groups")
+            Error::new(ErrorKind::Unsupported, "limit memory with", &root, what)
+                .advise("run as root on a system with the memory controller of control groups")
         };
         let (own_cgroup, file) =
             own_cgroup().ok_or_else(|| refuse("no memory controller is mounted".into()))?;

@@ -137,10 +137,8 @@ fn compare_run(
     missing.extend(alone(&before, &names_before, |pair| pair.0));
     added.extend(alone(&now, &names, |pair| pair.1));
     if cells.is_empty() {
-        let example = |cells: &[&Cell]| match cells.first() {
-            Some(cell) => shown(&cell.id),
-            None => "none selected".into(),
-        };
+        let example =
+            |cells: &[&Cell]| cells.first().map_or_else(|| "none selected".into(), |cell| shown(&cell.id));
         let examples = [example(&before), example(&now)];
         return Err(Error::NothingInCommon { name: shown(other.name), examples });
     }
@@ -159,16 +157,13 @@ fn compare_run(
     if interleaved {
         notes.push("one process made both documents, interleaved: samples of one round are paired".into());
     }
-    if same_samples(&before, &now) {
+    let same = |(a, b): (&&Cell, &&Cell)| a.id == b.id && a.samples == b.samples;
+    if before.len() == now.len() && before.iter().zip(&now).all(same) {
         notes.push("both documents contain the same samples: they are copies of one run".into());
     }
     notes.iter_mut().for_each(|note| *note = shown(note));
     let origin = Origin::of(other);
     Ok(ComparedRun { origin, differences: found.differences, notes, cells, missing, added, verdict_counts })
-}
-
-fn same_samples(before: &[&Cell], now: &[&Cell]) -> bool {
-    before.len() == now.len() && before.iter().zip(now).all(|(a, b)| a.id == b.id && a.samples == b.samples)
 }
 
 fn count_verdicts(cells: &[CellChange], confidence: f64) -> VerdictCounts {
@@ -221,18 +216,15 @@ impl fmt::Display for ConditionResult {
             0 => String::new(),
             n => format!("; {n} more by the cell's own interval, but not among {cells} (Holm)"),
         };
+        let condition = self.condition;
+        let mut names: Vec<String> = self.cells.iter().take(3).map(|cell| cell.name.clone()).collect();
         match self.cells.len() {
-            0 => write!(f, "--fail-on {}: not met by any of {cells}{alone}", self.condition),
+            0 => write!(f, "--fail-on {condition}: not met by any of {cells}{alone}"),
             n => {
-                let names: Vec<&str> = self.cells.iter().take(3).map(|cell| cell.name.as_str()).collect();
-                let more =
-                    if n > names.len() { format!("; and {} more", n - names.len()) } else { String::new() };
-                write!(
-                    f,
-                    "--fail-on {}: met by {n} of {cells}: {}{more}{alone}",
-                    self.condition,
-                    names.join("; ")
-                )
+                if n > names.len() {
+                    names.push(format!("and {} more", n - names.len()));
+                }
+                write!(f, "--fail-on {condition}: met by {n} of {cells}: {}{alone}", names.join("; "))
             }
         }
     }

@@ -9,6 +9,7 @@ use super::path::{self, Member, Requests};
 use super::query::Query;
 use crate::comparable::comparable_cells;
 use crate::document::{AccessMethod, CacheState, Cell, Document, Labels, Limit};
+use crate::grouping::grouped;
 use crate::stats::Estimate;
 
 /// A predicted throughput.
@@ -66,13 +67,7 @@ impl Model {
                 Some((workers, cell.summary.as_ref()?.rate.value))
             });
         let machine = Machine { processors, memory: Memory::fit(memory) };
-        let mut paths: Vec<(Labels, Vec<Member>)> = Vec::new();
-        for (key, member) in cells.into_iter().filter_map(Member::of) {
-            match paths.iter_mut().find(|(known, _)| *known == key) {
-                Some((_, members)) => members.push(member),
-                None => paths.push((key, vec![member])),
-            }
-        }
+        let mut paths = grouped(cells.into_iter().filter_map(Member::of));
         // Paths with many loads come first: those with few resemble them.
         paths.sort_by_key(|(_, members)| std::cmp::Reverse(loads(members)));
         let mut model = Self { machine, paths: Vec::new() };

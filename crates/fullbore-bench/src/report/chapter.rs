@@ -38,16 +38,13 @@ pub(super) fn chapters(document: &Document) -> Vec<Chapter> {
     let mut all = experiments(&document.experiments, &document.cells);
     let shown = all.iter().any(|e| e.figures.contains(&Figure::Pipeline));
     if document.findings.pipeline.is_some() && !shown {
+        let question =
+            "What is each stage between memory and device advertised to do, and what does it really do?";
         all.push(Experiment {
-            name: "pipeline".into(),
             title: "The storage pipeline".into(),
-            note: String::new(),
-            axis: Axis::None,
-            question:
-                "What is each stage between memory and device advertised to do, and what does it really do?"
-                    .into(),
-            then: Vec::new(),
+            question: question.into(),
             figures: vec![Figure::Pipeline],
+            ..Experiment::named("pipeline", Axis::None)
         });
     }
     let mut chapters: Vec<Chapter> = Vec::new();

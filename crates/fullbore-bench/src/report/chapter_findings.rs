@@ -30,14 +30,9 @@ fn name(credit: &DeviceCredit) -> String {
 pub(super) fn credit_table(document: &Document, experiment: &Experiment) -> Titled {
     let yes = |holds: bool| if holds { "yes".to_owned() } else { "no".into() };
     let nothing = || NOTHING.to_owned();
-    let quantity = |found: &DeviceCredit, burst: &Burst| {
-        let unit = found.unit;
-        spanned(burst.credit, |count| unit.quantity(count))
-    };
-    let rate = |found: &DeviceCredit, rate: Estimate| {
-        let unit = found.unit;
-        spanned(rate, |rate| unit.rate(rate))
-    };
+    let quantity =
+        |found: &DeviceCredit, burst: &Burst| spanned(burst.credit, |count| found.unit.quantity(count));
+    let rate = |found: &DeviceCredit, rate: Estimate| spanned(rate, |rate| found.unit.rate(rate));
     let refill = |found: &DeviceCredit| {
         let refill = found.fit.burst.as_ref()?.refill.as_ref()?;
         let bound = if refill.at_least { "at least " } else { "" };

@@ -115,10 +115,8 @@ pub(super) fn foot(document: &Document) -> String {
 fn facts(document: &Document) -> Vec<(String, String)> {
     let audit = &document.audit;
     let mut facts: Vec<(String, String)> = Vec::new();
-    if let Some(null) = audit.null_request_s {
-        let text = super::prose::spanned(null, units::seconds);
-        facts.push(("meter’s own cost per request (null engine)".into(), text));
-    }
+    let null = audit.null_request_s.map(|null| spanned(null, units::seconds));
+    facts.extend(null.map(|null| ("meter’s own cost per request (null engine)".into(), null)));
     facts.extend(audit.clock_s.map(|c| ("one clock reading".into(), units::seconds(c))));
     facts.push(("cells limited by the meter".into(), audit.tool_bound.len().to_string()));
     let samples = || document.cells.iter().flat_map(|c| &c.samples);

@@ -191,12 +191,11 @@ impl ActiveCell {
     pub(super) fn refuse(&mut self, error: &Error) {
         self.failed = true;
         // Without the path, which is a file of the meter, removed after the run.
-        let reason = match (error.what(), error.source()) {
+        let reason = Some(match (error.what(), error.source()) {
             (Some(what), _) => what.to_owned(),
             (None, Some(source)) => format!("cannot {}: {source}", error.operation()),
             (None, None) => error.to_string(),
-        };
-        let reason = Some(reason);
+        });
         if self.rates().is_empty() {
             self.cell.skipped = reason;
         } else {

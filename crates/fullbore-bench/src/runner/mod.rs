@@ -10,12 +10,12 @@ mod options;
 mod session;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use fullbore::error::ErrorKind;
 use fullbore::pattern::Progress;
-use fullbore::probe::{self, DeviceNumber, Facts, Machine};
+use fullbore::probe::{self, Facts, Machine};
 use fullbore::{Error, Result};
 
 use self::cells::Deadline;
@@ -23,15 +23,12 @@ use self::document_builder::DocumentBuilder;
 pub use self::options::{Event, Options, RunProgress};
 use self::session::Session;
 use crate::action::{DeviceLimits, RunContext};
-use crate::audit;
 use crate::clock::Clock;
 use crate::document::{Document, Experiment, Operation};
 use crate::experiment::{self, Trial};
-use crate::fio;
-use crate::grouping;
-use crate::host;
+use crate::grouping::distinct;
 use crate::test_files::{self, Needs, TestFiles};
-use crate::units;
+use crate::{audit, fio, host, units};
 
 /// Result of a run.
 #[derive(Debug)]
@@ -62,13 +59,14 @@ pub fn run(options: &Options, progress: &Progress, mut observe: impl FnMut(Event
     };
     say(&mut observe, "probing the storage");
     let machine = probe::machine();
-    let facts = options.measured_paths().map(|path| probe_path(path)).collect::<Result<Vec<_>>>()?;
+    let facts = options.measured_paths().map(|path| probe::facts(path)).collect::<Result<Vec<_>>>();
+    let facts = facts.map_err(|error| error.advise("name a directory with --dir"))?;
     let (sets, notes) = with_peers(read(options)?, options)?;
     say(&mut observe, "writing test files");
     let trials = || sets.iter().flat_map(|(_, trials)| trials);
     let needs = trials().fold(Needs::default(), |needs, trial| needs.and(trial.workload.needs()));
     let file_sets = create_file_sets(options, &facts, &machine, needs, progress)?;
-    let devices = devices(&facts);
+    let devices = distinct(facts.iter().flat_map(host::devices));
     let names = options.measured_paths().map(|path| path.display().to_string());
     let limits = DeviceLimits::new(names.zip(facts.iter().map(host::devices)).collect(), options.regime);
     let context = RunContext {
@@ -139,10 +137,6 @@ fn announcement(sets: &[ParsedSet], time: Duration, test_files: &TestFiles) -> O
     })
 }
 
-fn probe_path(directory: &Path) -> Result<Facts> {
-    probe::facts(directory).map_err(|error| error.advise("name a directory with --dir"))
-}
-
 /// A set: the descriptions of its experiments, and their trials.
 type ParsedSet = (Vec<Experiment>, Vec<Trial>);
 
@@ -165,11 +159,13 @@ fn with_peers(sets: Vec<ParsedSet>, options: &Options) -> Result<(Vec<ParsedSet>
 /// Replaces the trials that stand for the planner's contenders by those of the contenders.
 fn with_contenders(sets: Vec<ParsedSet>, context: &RunContext<'_>) -> Vec<ParsedSet> {
     let expand = |trials: Vec<Trial>| trials.into_iter().flat_map(|trial| trial.into_contenders(context));
-    distinct(sets.into_iter().map(|(described, trials)| (described, expand(trials).collect())).collect())
+    first_of_each_id(
+        sets.into_iter().map(|(described, trials)| (described, expand(trials).collect())).collect(),
+    )
 }
 
 /// Removes trials whose id an earlier trial has.
-fn distinct(mut sets: Vec<ParsedSet>) -> Vec<ParsedSet> {
+fn first_of_each_id(mut sets: Vec<ParsedSet>) -> Vec<ParsedSet> {
     let mut known = std::collections::BTreeSet::new();
     sets.iter_mut().for_each(|(_, trials)| trials.retain(|trial| known.insert(trial.id.clone())));
     sets
@@ -180,7 +176,7 @@ fn read(options: &Options) -> Result<Vec<ParsedSet>> {
         experiment::parse(text, probe::processors(), options.measured_paths().count())
             .map_err(|error| Error::new(ErrorKind::Invalid, "read", name, error.to_string()))
     };
-    options.sets.iter().map(parse).collect::<Result<_>>().map(distinct)
+    options.sets.iter().map(parse).collect::<Result<_>>().map(first_of_each_id)
 }
 
 /// Creates the test files in each directory; those after the first have the files that trials of several disks need.
@@ -224,9 +220,4 @@ fn create_file_sets(
         file_sets.push(test_files);
     }
     Ok(file_sets)
-}
-
-/// Returns the devices under all directories, without duplicates.
-fn devices(facts: &[Facts]) -> Vec<DeviceNumber> {
-    grouping::distinct(facts.iter().flat_map(host::devices))
 }

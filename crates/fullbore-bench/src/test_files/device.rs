@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use fullbore::error::{Error, ErrorKind, Result};
-use fullbore::probe::{self, Device};
+use fullbore::probe;
 use fullbore::sys::{self, AsHandle, FileKind, Handle, OpenFlags};
 
 /// Directories of the kernel's data on devices and mounts: `/sys` and `/proc`, or replacements in tests.
@@ -65,7 +65,9 @@ pub(super) fn take(path: &Path, serial: &str) -> Result<ExclusiveDevice> {
         let advice = "if the data is not needed, remove its signature with wipefs and try again";
         return Err(refuse(format!("it has data: {found}"), advice));
     }
-    match known_by(device) {
+    // A loop device is known by its backing file.
+    let known = device.serial.as_deref().or(device.backing_file.as_deref());
+    match known.filter(|text| !text.is_empty()) {
         None => {
             Err(refuse("it reports no serial number to identify it".into(), "measure a file system on it"))
         }
@@ -75,11 +77,6 @@ pub(super) fn take(path: &Path, serial: &str) -> Result<ExclusiveDevice> {
             "find it with `fullbore probe` or `lsblk -o NAME,SERIAL`; all data on the named device will be lost",
         )),
     }
-}
-
-/// Returns the text that identifies a device: its serial number; for a loop device, its backing file.
-fn known_by(device: &Device) -> Option<&str> {
-    device.serial.as_deref().or(device.backing_file.as_deref()).filter(|text| !text.is_empty())
 }
 
 /// Returns the uses of a device that the kernel reports.

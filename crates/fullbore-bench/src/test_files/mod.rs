@@ -439,16 +439,8 @@ impl TestFiles {
 
     fn read(file: &File, range: &Range<u64>, order: pattern::Order) -> Result<()> {
         let scope = Scope { range: range.clone(), order };
-        pattern::visit(
-            file,
-            &scope,
-            &Strategy::plain(),
-            &Progress::default(),
-            &false.into(),
-            || (),
-            |(), _, _| (),
-        )
-        .map(drop)
+        let (plain, progress) = (Strategy::plain(), Progress::default());
+        pattern::visit(file, &scope, &plain, &progress, &false.into(), || (), |(), _, _| ()).map(drop)
     }
 
     /// Makes a file cold: evicts its pages, which needs no root privileges once they are clean. For an administrator of Windows,

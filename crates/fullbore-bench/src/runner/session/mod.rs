@@ -88,16 +88,11 @@ impl<'a, 'b> Session<'a, 'b> {
         let mut cells = Cells::open(trials, context, self.options);
         let decisions = cells.decisions(experiments);
         let may_leave_out = self.options.may_leave_out;
-        cells.calibrate(
-            &deadline,
-            &decisions,
-            may_leave_out,
-            (context, self.limits),
-            &mut self.iteration,
-            |now| {
-                (self.observe)(Event::Progress(RunProgress { share: whole.share(), now, rates: &[] }));
-            },
-        )?;
+        let observe = |now: &str| {
+            (self.observe)(Event::Progress(RunProgress { share: whole.share(), now, rates: &[] }))
+        };
+        let context = (context, self.limits);
+        cells.calibrate(&deadline, &decisions, may_leave_out, context, &mut self.iteration, observe)?;
         self.withdraw_limits(&mut cells);
         self.builder.limits = self.limits.found();
         if may_leave_out {

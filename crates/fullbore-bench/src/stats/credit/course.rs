@@ -35,9 +35,7 @@ impl Course {
     pub fn is_short(&self) -> bool {
         self.stretches.first().is_none_or(|stretch| stretch.bytes.len() < FEWEST)
     }
-}
 
-impl Course {
     /// Returns the course with slices joined in pairs until it has at most 8192.
     pub fn coarsened(mut self) -> Self {
         let slices = |course: &Self| course.stretches.iter().map(|one| one.bytes.len()).sum::<usize>();
