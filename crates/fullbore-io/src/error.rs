@@ -124,15 +124,15 @@ impl Error {
             Err(source) => source,
         };
         let (kind, advice) = kind_and_advice(&source);
-        let inner = Inner {
-            kind,
-            doing,
-            path: Some(path.as_ref().to_owned()),
-            offset: None,
-            what: None,
-            advice: advice.map(str::to_owned),
-            source: Some(source),
-        };
+        let mut error = Self::bare(kind, doing, path.as_ref());
+        error.inner.advice = advice.map(str::to_owned);
+        error.inner.source = Some(source);
+        error
+    }
+
+    fn bare(kind: ErrorKind, doing: &'static str, path: &Path) -> Self {
+        let path = Some(path.to_owned());
+        let inner = Inner { kind, doing, path, offset: None, what: None, advice: None, source: None };
         Self { inner: Box::new(inner) }
     }
 
@@ -153,16 +153,9 @@ impl Error {
         path: impl AsRef<Path>,
         what: impl Into<String>,
     ) -> Self {
-        let inner = Inner {
-            kind,
-            doing,
-            path: Some(path.as_ref().to_owned()),
-            offset: None,
-            what: Some(what.into()),
-            advice: None,
-            source: None,
-        };
-        Self { inner: Box::new(inner) }
+        let mut error = Self::bare(kind, doing, path.as_ref());
+        error.inner.what = Some(what.into());
+        error
     }
 
     /// Adds the offset in the file, in bytes.
@@ -362,14 +355,10 @@ mod tests {
     fn an_operation_without_a_path_shows_none() {
         assert_eq!(Error::cancelled().to_string(), "interrupted");
         let error = Error::new(ErrorKind::Invalid, "start the driver", "", "no memory").without_path();
-        assert_eq!(
-            (error.to_string().as_str(), error.path()),
-            ("cannot start the driver: no memory", Path::new(""))
-        );
-        assert_eq!(
-            Error::new(ErrorKind::NotFound, "open", "", "no name").to_string(),
-            "'': cannot open: no name"
-        );
+        assert_eq!(error.to_string(), "cannot start the driver: no memory");
+        assert_eq!(error.path(), Path::new(""));
+        let unnamed = Error::new(ErrorKind::NotFound, "open", "", "no name");
+        assert_eq!(unnamed.to_string(), "'': cannot open: no name");
     }
 
     #[test]
