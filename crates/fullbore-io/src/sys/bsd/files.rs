@@ -251,24 +251,18 @@ unsupported! {
     fn sync_file_system(impl AsFd) -> ();
 }
 
-pub fn file_system_kind(file: impl AsFd) -> Result<FileSystemKind> {
-    Ok(kind_in(&rustix::fs::fstatfs(file)?))
-}
-
-pub fn file_system_kind_of(path: impl PathArg) -> Result<FileSystemKind> {
-    Ok(kind_in(&rustix::fs::statfs(path)?))
-}
-
 /// The type by its name: numbers depend on the system and on the order in which it loads the types.
-fn kind_in(found: &rustix::fs::StatFs) -> FileSystemKind {
-    let name = found.f_fstypename.iter().map(|&byte| byte as u8).take_while(|&byte| byte != 0).collect();
-    let name = String::from_utf8(name).unwrap_or_default();
-    let kind = FileSystemKind::named(match name.as_str() {
-        "linprocfs" | "procfs" => "proc",
-        "linsysfs" => "sysfs",
-        same => same,
-    });
-    kind.with_number(found.f_type.into())
+impl From<rustix::fs::StatFs> for FileSystemKind {
+    fn from(found: rustix::fs::StatFs) -> Self {
+        let name = found.f_fstypename.iter().map(|&byte| byte as u8).take_while(|&byte| byte != 0).collect();
+        let name = String::from_utf8(name).unwrap_or_default();
+        let kind = Self::named(match name.as_str() {
+            "linprocfs" | "procfs" => "proc",
+            "linsysfs" => "sysfs",
+            same => same,
+        });
+        kind.with_number(found.f_type.into())
+    }
 }
 
 /// True if [`memory_file`] makes a file in memory, and not on a disk.

@@ -15,7 +15,7 @@ use crate::sys::code::{Code, Result};
 use crate::sys::file_system::FileSystemKind;
 use crate::sys::types::{Allocate, InodeFlags, Splice, Time, TransferFlags};
 use crate::sys::unix::code::calls;
-use crate::sys::unix::files::{read_vectored_at, write_vectored_at};
+use crate::sys::unix::files::{file_system_kind, read_vectored_at, write_vectored_at};
 use crate::sys::unix::open::{
     BorrowedHandle, CURRENT_DIRECTORY, Handle, OpenFlags, PathArg, handle_path, open,
 };
@@ -113,17 +113,11 @@ calls! {
     fn set_pipe_capacity(pipe: impl AsFd, bytes: usize) -> usize = rustix::pipe::fcntl_setpipe_size;
 }
 
-pub fn file_system_kind(file: impl AsFd) -> Result<FileSystemKind> {
-    Ok(kind_in(&rustix::fs::fstatfs(file)?))
-}
-
-pub fn file_system_kind_of(path: impl PathArg) -> Result<FileSystemKind> {
-    Ok(kind_in(&rustix::fs::statfs(path)?))
-}
-
-fn kind_in(found: &rustix::fs::StatFs) -> FileSystemKind {
-    // Some numbers are negative where the field is 32 bits wide.
-    FileSystemKind::numbered(found.f_type as u64 & 0xffff_ffff)
+impl From<rustix::fs::StatFs> for FileSystemKind {
+    fn from(found: rustix::fs::StatFs) -> Self {
+        // Some numbers are negative where the field is 32 bits wide.
+        Self::numbered(found.f_type as u64 & 0xffff_ffff)
+    }
 }
 
 /// True if [`memory_file`] makes a file in memory, and not on a disk.

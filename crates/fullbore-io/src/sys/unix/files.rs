@@ -15,6 +15,7 @@ use super::code::calls;
 use super::open::{BorrowedHandle, PathArg};
 use crate::buf::Direction;
 use crate::sys::code::{Code, Result};
+use crate::sys::file_system::FileSystemKind;
 #[cfg(not(target_os = "macos"))]
 use crate::sys::types::Advice;
 use crate::sys::types::{LockRequest, Space};
@@ -129,6 +130,10 @@ impl From<rustix::fs::StatVfs> for Space {
 }
 
 calls! {
+    fn file_system_kind(file: impl AsFd) -> FileSystemKind = rustix::fs::fstatfs;
+
+    fn file_system_kind_of(path: impl PathArg) -> FileSystemKind = rustix::fs::statfs;
+
     fn space(file: impl AsFd) -> Space = rustix::fs::fstatvfs;
 
     fn space_of(path: impl PathArg) -> Space = rustix::fs::statvfs;
