@@ -28,20 +28,20 @@ pub(super) fn is_device(file: &impl AsHandle) -> bool {
 
 /// A number for a device: the disk and, for a volume in one, the partition.
 pub(super) fn number(file: &impl AsHandle) -> Option<u64> {
-    let (bytes, _) = answer(file, io::IOCTL_STORAGE_GET_DEVICE_NUMBER, &[], 12).ok()?;
+    let (bytes, _) = answer(file, io::IOCTL_STORAGE_GET_DEVICE_NUMBER, &(), 12).ok()?;
     Some(u64::from(u32_at(&bytes, 4)?) << 32 | u64::from(u32_at(&bytes, 8)?))
 }
 
 /// The length of a device in bytes.
 pub(super) fn length(file: &impl AsHandle) -> Result<u64> {
     // `GET_LENGTH_INFORMATION`.
-    let (bytes, _) = answer(file, io::IOCTL_DISK_GET_LENGTH_INFO, &[], 8)?;
+    let (bytes, _) = answer(file, io::IOCTL_DISK_GET_LENGTH_INFO, &(), 8)?;
     i64_at(&bytes, 0).and_then(|len| u64::try_from(len).ok()).ok_or(Code::IO)
 }
 
 /// Bytes of a sector, as the driver reports the geometry.
 pub(super) fn sector(file: &impl AsHandle) -> Option<u32> {
-    let (bytes, _) = answer(file, io::IOCTL_DISK_GET_DRIVE_GEOMETRY_EX, &[], 256).ok()?;
+    let (bytes, _) = answer(file, io::IOCTL_DISK_GET_DRIVE_GEOMETRY_EX, &(), 256).ok()?;
     // `DISK_GEOMETRY_EX` begins with the geometry, which ends with the sector.
     u32_at(&bytes, 20).filter(|&bytes| bytes.is_power_of_two() && bytes as usize <= PAGE)
 }

@@ -273,11 +273,6 @@ pub fn sync_all(file: impl AsHandle) -> Result<()> {
     flush(file, 0)
 }
 
-/// Writes the content of a file to its device, whose cache may still hold it then.
-fn write_out(file: impl AsHandle) -> Result<()> {
-    flush(file, FLUSH_FLAGS_NO_SYNC)
-}
-
 /// Flags of `NtFlushBuffersFileEx`, which the headers lack.
 const FLUSH_FLAGS_NO_SYNC: u32 = 2;
 const FLUSH_FLAGS_FILE_DATA_SYNC_ONLY: u32 = 4;
@@ -390,9 +385,10 @@ pub(crate) fn start_writeback(_: BorrowedHandle<'_>, _: Range<u64>) -> Result<()
     Err(Code::UNSUPPORTED)
 }
 
-/// Writes the dirty pages of the file, since the system writes back whole files only, and waits until they are clean.
+/// Writes the dirty pages of the file, since the system writes back whole files only, and waits until they are clean. The cache of the
+/// device may still hold them then.
 pub(crate) fn finish_writeback(file: BorrowedHandle<'_>, _: Range<u64>) -> Result<()> {
-    write_out(file)
+    flush(file, FLUSH_FLAGS_NO_SYNC)
 }
 
 /// Sets or releases the lock of a range, which belongs to the open file and here binds the transfers of others, too. Without `wait`,

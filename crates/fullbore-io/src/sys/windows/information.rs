@@ -172,28 +172,14 @@ pub(super) fn i64_at(bytes: &[u8], at: usize) -> Option<i64> {
 
 /// Makes a request of a driver that it answers without data.
 pub(super) fn control<T: ?Sized>(file: &impl AsHandle, request: u32, input: &T) -> Result<()> {
-    let mut call = OVERLAPPED::default();
-    // SAFETY: the call reads the input, which lives until it has ended, and writes the structure alone.
-    let started = unsafe {
-        DeviceIoControl(
-            raw(file) as _,
-            request,
-            std::ptr::from_ref(input).cast(),
-            size_of_val(input) as u32,
-            std::ptr::null_mut(),
-            0,
-            std::ptr::null_mut(),
-            &raw mut call,
-        )
-    };
-    ended(file, started, &mut call).map(drop).map_err(|error| Code::from_number(error as i32))
+    answer(file, request, input, 0).map(drop)
 }
 
 /// The answer of a driver to a request, with at most `most` bytes; true if there is more.
-pub(super) fn answer(
+pub(super) fn answer<T: ?Sized>(
     file: &impl AsHandle,
     request: u32,
-    input: &[u64],
+    input: &T,
     most: usize,
 ) -> Result<(Vec<u8>, bool)> {
     // Units of eight bytes, so that structures are aligned.
@@ -204,7 +190,7 @@ pub(super) fn answer(
         DeviceIoControl(
             raw(file) as _,
             request,
-            if input.is_empty() { std::ptr::null() } else { input.as_ptr().cast() },
+            if size_of_val(input) == 0 { std::ptr::null() } else { std::ptr::from_ref(input).cast() },
             size_of_val(input) as u32,
             if most == 0 { std::ptr::null_mut() } else { memory.as_mut_ptr().cast() },
             most as u32,

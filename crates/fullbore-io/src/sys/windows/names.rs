@@ -126,11 +126,6 @@ pub fn is_stream_name(name: &std::ffi::OsStr) -> bool {
     !std::path::Path::new(name).has_root() && name.as_encoded_bytes().contains(&b':')
 }
 
-fn to_name(directory: &impl AsHandle, name: &impl PathArg) -> Result<Handle> {
-    let access = fs::DELETE | fs::FILE_READ_ATTRIBUTES;
-    existing(directory, name, access, nt::FILE_OPEN_REPARSE_POINT)
-}
-
 /// Renames; waits while scanners have the file open, or a file in the directory.
 fn renamed(
     from: &impl AsHandle,
@@ -158,7 +153,7 @@ fn renamed_once(
     const REPLACE_IF_EXISTS: u32 = 1;
     const POSIX_SEMANTICS: u32 = 2;
     const IGNORE_READONLY_ATTRIBUTE: u32 = 0x40;
-    let file = to_name(from, old)?;
+    let file = existing(from, old, fs::DELETE | fs::FILE_READ_ATTRIBUTES, nt::FILE_OPEN_REPARSE_POINT)?;
     let (root, name) = target(to, new)?;
     let (usual, plain) = (nt::FileRenameInformationEx, nt::FileRenameInformation);
     let [replacing, read_only] =
@@ -276,7 +271,7 @@ pub fn copy_link(
     /// The longest description of a reparse point: `MAXIMUM_REPARSE_DATA_BUFFER_SIZE`.
     const LONGEST: usize = 16 << 10;
     let link = named(&from, &old, fs::FILE_READ_ATTRIBUTES, AtFlags::NOFOLLOW)?;
-    let description = answer(&link, FSCTL_GET_REPARSE_POINT, &[], LONGEST).map(|(bytes, _)| bytes);
+    let description = answer(&link, FSCTL_GET_REPARSE_POINT, &(), LONGEST).map(|(bytes, _)| bytes);
     // The description begins with its kind.
     let is_junction = |bytes: &Vec<u8>| u32_at(bytes, 0) == Some(IO_REPARSE_TAG_MOUNT_POINT);
     let Some(description) = description.ok().filter(is_junction) else {

@@ -34,6 +34,17 @@ pub fn pipe_nonblocking() -> Result<(Handle, Handle)> {
     Ok((reader, writer))
 }
 
+/// Creates a named pipe, and returns the handle of its server.
+#[cfg(test)]
+pub(super) fn named_pipe(name: &str, access: fs::FILE_FLAGS_AND_ATTRIBUTES) -> Handle {
+    let path = super::path::wide(name.as_ref()).unwrap();
+    let (mode, security) = (pipes::PIPE_TYPE_BYTE, std::ptr::null());
+    // SAFETY: the name ends with a zero; nobody else has the handle.
+    let server =
+        unsafe { owned(pipes::CreateNamedPipeW(path.as_ptr(), access, mode, 1, 4096, 4096, 0, security)) };
+    server.unwrap()
+}
+
 /// True if a transfer would not wait. Only the reading end of a pipe reports it; everything else counts as ready.
 fn is_ready(file: BorrowedHandle<'_>, direction: Direction) -> bool {
     // SAFETY: a call with a borrowed handle.

@@ -17,6 +17,7 @@ use windows_sys::Win32::System::{
     Console as console, JobObjects as jobs, Registry as registry, SystemInformation as system,
     Threading as threading,
 };
+use windows_sys::core::BOOL;
 
 use super::code::check;
 use super::handle::BorrowedHandle;
@@ -28,20 +29,22 @@ fn units(time: FILETIME) -> u64 {
     u64::from(time.dwHighDateTime) << 32 | u64::from(time.dwLowDateTime)
 }
 
-/// CPU time of the calling thread so far, in the kernel and in the program.
-fn thread_times() -> Result<(FILETIME, FILETIME)> {
+/// A call that writes the times of a thread or of a process: creation, end, and CPU time in the kernel and in the program.
+type TimesOf =
+    unsafe extern "system" fn(HANDLE, *mut FILETIME, *mut FILETIME, *mut FILETIME, *mut FILETIME) -> BOOL;
+
+/// CPU time so far, in the kernel and in the program.
+fn cpu_times(call: TimesOf, of: HANDLE) -> Result<(FILETIME, FILETIME)> {
     let [mut created, mut ended, mut kernel, mut user] = [FILETIME::default(); 4];
     // SAFETY: the call writes the four times.
-    check(unsafe {
-        threading::GetThreadTimes(
-            threading::GetCurrentThread(),
-            &raw mut created,
-            &raw mut ended,
-            &raw mut kernel,
-            &raw mut user,
-        )
-    })?;
+    check(unsafe { call(of, &raw mut created, &raw mut ended, &raw mut kernel, &raw mut user) })?;
     Ok((kernel, user))
+}
+
+/// CPU time of the calling thread so far.
+fn thread_times() -> Result<(FILETIME, FILETIME)> {
+    // SAFETY: a call without memory.
+    cpu_times(threading::GetThreadTimes, unsafe { threading::GetCurrentThread() })
 }
 
 pub fn thread_cpu_time() -> Duration {
@@ -150,19 +153,13 @@ fn memory_status() -> Option<system::MEMORYSTATUSEX> {
 }
 
 pub(crate) fn usage_of_process() -> io::Result<ProcessUsage> {
-    let [mut created, mut ended, mut kernel, mut user] = [FILETIME::default(); 4];
     let mut memory = PROCESS_MEMORY_COUNTERS::default();
     let mut moved = threading::IO_COUNTERS::default();
-    // SAFETY: the calls write the times and the structures, which live through them.
+    // SAFETY: a call without memory.
+    let process = unsafe { threading::GetCurrentProcess() };
+    let (kernel, user) = cpu_times(threading::GetProcessTimes, process)?;
+    // SAFETY: the calls write the structures, which live through them.
     unsafe {
-        let process = threading::GetCurrentProcess();
-        check(threading::GetProcessTimes(
-            process,
-            &raw mut created,
-            &raw mut ended,
-            &raw mut kernel,
-            &raw mut user,
-        ))?;
         check(K32GetProcessMemoryInfo(
             process,
             &raw mut memory,

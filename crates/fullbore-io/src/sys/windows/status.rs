@@ -31,10 +31,10 @@ pub(super) fn units_of((seconds, nanoseconds): Time) -> i64 {
     seconds.saturating_mul(10_000_000).saturating_add(nanoseconds / 100).saturating_add(EPOCH)
 }
 
-/// The status of a file that has no attributes.
-fn nothing(ino: u64) -> Status {
-    let user = effective_user();
-    Status { ino, mode: 0o666, nlink: 1, uid: user, gid: user, blksize: 4096, ..Status::default() }
+/// The status of a file of this kind that has no attributes.
+fn bare(kind: FileKind, ino: u64) -> Status {
+    let (mode, user) = (0o666 | kind.mode(), effective_user());
+    Status { ino, mode, nlink: 1, uid: user, gid: user, blksize: 4096, ..Status::default() }
 }
 
 /// The path of a named pipe: of `\\.\pipe\NAME`, of a pipe of another machine, or of a name in the directory of pipes.
@@ -68,21 +68,18 @@ fn pipe_exists(path: &Path) -> Result<()> {
 /// Returns the status of an open file. The permission bits have the right to write alone, which the attribute READONLY
 /// takes away.
 pub fn status(file: impl AsHandle) -> Result<Status> {
-    let nothing = nothing(raw(&file) as u64);
+    let number = raw(&file) as u64;
     match file_type(&file) {
-        fs::FILE_TYPE_PIPE => return Ok(Status { mode: nothing.mode | FileKind::Fifo.mode(), ..nothing }),
-        fs::FILE_TYPE_CHAR => {
-            return Ok(Status { mode: nothing.mode | FileKind::CharacterDevice.mode(), ..nothing });
-        }
+        fs::FILE_TYPE_PIPE => return Ok(bare(FileKind::Fifo, number)),
+        fs::FILE_TYPE_CHAR => return Ok(bare(FileKind::CharacterDevice, number)),
         fs::FILE_TYPE_DISK => {}
         _ => return Err(Code::BAD_HANDLE),
     }
     let basic: fs::FILE_BASIC_INFO = match query(&file, fs::FileBasicInfo) {
         Err(_) if device::is_device(&file) => {
-            let number = device::number(&file);
-            let ino = number.unwrap_or(nothing.ino);
-            let mode = nothing.mode | FileKind::BlockDevice.mode();
-            return Ok(Status { mode, ino, rdev: number.unwrap_or(0), ..nothing });
+            let device = device::number(&file);
+            let rdev = device.unwrap_or(0);
+            return Ok(Status { rdev, ..bare(FileKind::BlockDevice, device.unwrap_or(number)) });
         }
         found => found?,
     };
@@ -105,7 +102,6 @@ pub fn status(file: impl AsHandle) -> Result<Status> {
         time(if basic.ChangeTime == 0 { basic.LastWriteTime } else { basic.ChangeTime });
     Ok(Status {
         dev,
-        ino,
         mode: kind.mode() | permissions,
         nlink: standard.NumberOfLinks.into(),
         size: if kind == FileKind::Regular { standard.EndOfFile as u64 } else { 0 },
@@ -117,7 +113,7 @@ pub fn status(file: impl AsHandle) -> Result<Status> {
         ctime,
         ctime_nsec,
         sparse: has_holes(basic.FileAttributes, standard.AllocationSize, standard.EndOfFile),
-        ..nothing
+        ..bare(kind, ino)
     })
 }
 
@@ -134,7 +130,7 @@ pub fn stat(path: impl PathArg) -> Result<Status> {
 /// Returns the status of a name. A named pipe is not opened: that would occupy the instance that waits for the next client.
 pub fn stat_at(directory: impl AsHandle, name: impl PathArg, flags: AtFlags) -> Result<Status> {
     if let Some(path) = pipe_path(&directory, &name) {
-        return pipe_exists(&path).map(|()| Status { mode: 0o666 | FileKind::Fifo.mode(), ..nothing(0) });
+        return pipe_exists(&path).map(|()| bare(FileKind::Fifo, 0));
     }
     status(named(&directory, &name, fs::FILE_READ_ATTRIBUTES, flags)?)
 }
@@ -275,25 +271,12 @@ mod tests {
 
     #[test]
     fn the_status_of_a_named_pipe_leaves_its_instance() {
-        use super::super::handle::{OpenFlags, owned};
+        use super::super::handle::OpenFlags;
         use super::super::open::open;
-        use windows_sys::Win32::System::Pipes::CreateNamedPipeW;
+        use super::super::pipe::named_pipe;
         let name = format!(r"\\.\pipe\fullbore-{}-status", std::process::id());
         assert_eq!(stat(&name).map(|_| ()), Err(Code::NOT_FOUND));
-        let path = wide(name.as_ref()).unwrap();
-        // SAFETY: the name ends with a zero; nobody else has the handle.
-        let server = unsafe {
-            owned(CreateNamedPipeW(
-                path.as_ptr(),
-                fs::PIPE_ACCESS_INBOUND,
-                0,
-                1,
-                4096,
-                4096,
-                0,
-                std::ptr::null(),
-            ))
-        };
+        let server = named_pipe(&name, fs::PIPE_ACCESS_INBOUND);
         for _ in 0..3 {
             assert_eq!(stat(&name).unwrap().kind(), FileKind::Fifo);
         }

@@ -9,6 +9,7 @@ use windows_sys::Win32::Foundation::{
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::IO::OVERLAPPED;
 use windows_sys::Win32::System::Ioctl::FILE_ALLOCATED_RANGE_BUFFER;
+use windows_sys::core::BOOL;
 
 use super::code::check;
 use super::extents::allocated;
@@ -89,24 +90,9 @@ unsafe fn read_raw(file: &impl AsHandle, start: *mut u8, len: usize, offset: Opt
 /// The memory may be written.
 unsafe fn read_call(file: &impl AsHandle, start: *mut u8, len: usize, offset: Option<u64>) -> Result<usize> {
     let len = call_length(len);
-    let outcome = match place_of(file, offset)? {
-        Some(mut place) => {
-            // SAFETY: guaranteed by the caller; the memory and the place live until the transfer has ended.
-            let started = unsafe {
-                fs::ReadFile(raw(file) as _, start.cast(), len, std::ptr::null_mut(), &raw mut place)
-            };
-            ended(file, started, &mut place)
-        }
-        None => {
-            let (mut moved, nothing) = (0, std::ptr::null_mut());
-            // SAFETY: guaranteed by the caller; without a place, the call ends with the transfer or is refused.
-            match unsafe { fs::ReadFile(raw(file) as _, start.cast(), len, &raw mut moved, nothing) } {
-                0 => Err(Code::last_number()),
-                _ => Ok(moved as usize),
-            }
-        }
-    };
-    match outcome {
+    // SAFETY: guaranteed by the caller; the transfer is awaited.
+    let call = |moved, place| unsafe { fs::ReadFile(raw(file) as _, start.cast(), len, moved, place) };
+    match one_call(file, offset, call)? {
         Ok(moved) => Ok(moved),
         Err(ERROR_HANDLE_EOF | ERROR_BROKEN_PIPE | ERROR_PIPE_NOT_CONNECTED) => Ok(0),
         // A pipe that does not wait.
@@ -120,13 +106,32 @@ unsafe fn read_call(file: &impl AsHandle, start: *mut u8, len: usize, offset: Op
     }
 }
 
-/// The place of a transfer at an offset, or of one of a pipe, which has none, but whose handle may be one whose calls do not wait;
-/// `None` for the position of another file. Such a handle has none: the system refuses the transfer.
-fn place_of(file: &impl AsHandle, offset: Option<u64>) -> Result<Option<OVERLAPPED>> {
-    match offset {
-        Some(offset) => at(offset).map(Some),
-        None => Ok((file_type(file) == fs::FILE_TYPE_PIPE).then(|| call_at(0))),
-    }
+/// The bytes that a transfer moves, or the number of its error. `call` makes the transfer; it gets the addresses of the number of bytes
+/// and of the place, of which one is null. With a place the transfer is awaited; without one, the call ends with it or is refused.
+fn one_call(
+    file: &impl AsHandle,
+    offset: Option<u64>,
+    call: impl FnOnce(*mut u32, *mut OVERLAPPED) -> BOOL,
+) -> Result<std::result::Result<usize, u32>> {
+    let place = match offset {
+        Some(offset) => Some(at(offset)?),
+        // A pipe has no places, but its handle may be one whose calls do not wait. Such a handle of another file has no position: the
+        // system refuses the transfer.
+        None => (file_type(file) == fs::FILE_TYPE_PIPE).then(|| call_at(0)),
+    };
+    Ok(match place {
+        Some(mut place) => {
+            let started = call(std::ptr::null_mut(), &raw mut place);
+            ended(file, started, &mut place)
+        }
+        None => {
+            let mut moved = 0;
+            match call(&raw mut moved, std::ptr::null_mut()) {
+                0 => Err(Code::last_number()),
+                _ => Ok(moved as usize),
+            }
+        }
+    })
 }
 
 /// Writes memory of `len` bytes.
@@ -140,24 +145,12 @@ unsafe fn write_raw(
     offset: Option<u64>,
 ) -> Result<usize> {
     let len = call_length(len);
-    match place_of(file, offset)? {
-        Some(mut place) => {
-            // SAFETY: guaranteed by the caller; the memory and the place live until the transfer has ended.
-            let started = unsafe {
-                fs::WriteFile(raw(file) as _, start.cast(), len, std::ptr::null_mut(), &raw mut place)
-            };
-            match ended(file, started, &mut place) {
-                // A full pipe that does not wait.
-                Ok(0) if len > 0 && file_type(file) == fs::FILE_TYPE_PIPE => Err(Code::WOULD_BLOCK),
-                outcome => outcome.map_err(|error| Code::from_number(error as i32)),
-            }
-        }
-        None => {
-            let (mut moved, nothing) = (0, std::ptr::null_mut());
-            // SAFETY: guaranteed by the caller; without a place, the call ends with the transfer or is refused.
-            check(unsafe { fs::WriteFile(raw(file) as _, start.cast(), len, &raw mut moved, nothing) })?;
-            Ok(moved as usize)
-        }
+    // SAFETY: guaranteed by the caller; the transfer is awaited.
+    let call = |moved, place| unsafe { fs::WriteFile(raw(file) as _, start.cast(), len, moved, place) };
+    match one_call(file, offset, call)? {
+        // A full pipe that does not wait.
+        Ok(0) if len > 0 && file_type(file) == fs::FILE_TYPE_PIPE => Err(Code::WOULD_BLOCK),
+        outcome => outcome.map_err(|error| Code::from_number(error as i32)),
     }
 }
 
@@ -316,23 +309,16 @@ pub fn position(file: impl AsHandle) -> Result<u64> {
 mod tests {
     use std::sync::mpsc::channel;
 
-    use windows_sys::Win32::System::Pipes as pipes;
-
-    use super::super::handle::{Handle, OpenFlags, owned};
+    use super::super::handle::{Handle, OpenFlags};
     use super::super::open::open;
-    use super::super::path::wide;
+    use super::super::pipe::named_pipe;
     use super::*;
 
     /// A pipe whose reader has a handle for overlapped transfers.
     fn overlapped_pipe() -> (Handle, Handle) {
         let name = format!(r"\\.\pipe\fullbore-{}-transfer", std::process::id());
-        let (access, mode) = (fs::PIPE_ACCESS_INBOUND | fs::FILE_FLAG_OVERLAPPED, pipes::PIPE_TYPE_BYTE);
-        let path = wide(name.as_ref()).unwrap();
-        // SAFETY: the name ends with a zero; nobody else has the handle.
-        let reader = unsafe {
-            owned(pipes::CreateNamedPipeW(path.as_ptr(), access, mode, 1, 4096, 4096, 0, std::ptr::null()))
-        };
-        (reader.unwrap(), open(&name, OpenFlags::WRITE, 0).unwrap())
+        let reader = named_pipe(&name, fs::PIPE_ACCESS_INBOUND | fs::FILE_FLAG_OVERLAPPED);
+        (reader, open(&name, OpenFlags::WRITE, 0).unwrap())
     }
 
     #[test]

@@ -10,7 +10,7 @@ use windows_sys::Win32::System::{Ioctl as io, SystemServices as features};
 use super::code::check;
 use super::device::{is_device_name, sector};
 use super::handle::{AsHandle, BorrowedHandle, Handle, owned, raw};
-use super::information::{answer, i64_at, u32_at};
+use super::information::{answer, control, i64_at, u32_at};
 use super::path::wide;
 use crate::sys::code::{Code, Result};
 use crate::sys::types::{Disk, Volume};
@@ -171,9 +171,9 @@ pub(crate) fn disks(path: &Path) -> Result<Vec<Disk>> {
         true => open_device(&path.to_string_lossy())?,
         false => open_volume(&root_of(path)?)?,
     };
-    let number = answer(&volume, io::IOCTL_STORAGE_GET_DEVICE_NUMBER, &[], 12)
+    let number = answer(&volume, io::IOCTL_STORAGE_GET_DEVICE_NUMBER, &(), 12)
         .and_then(|(bytes, _)| disk_number(&bytes).ok_or(Code::INVALID));
-    let extents = answer(&volume, VOLUME_DISK_EXTENTS, &[], 8 + 24 * 64);
+    let extents = answer(&volume, VOLUME_DISK_EXTENTS, &(), 8 + 24 * 64);
     let found = match (extents.map(|(bytes, _)| disk_extents(&bytes)), number) {
         (Ok(extents), number) if !extents.is_empty() => {
             let partition = number.ok().and_then(|(_, partition)| partition);
@@ -291,8 +291,8 @@ fn facts_of_disk(device: &impl AsHandle, whole: bool) -> Disk {
         .map_or((None, None), |bytes| write_cache(&bytes));
     let flag = |number| property(device, number).and_then(|bytes| flag_at(&bytes, 8));
     // `DISK_GEOMETRY_EX`, with the size behind the geometry.
-    let geometry = answer(device, io::IOCTL_DISK_GET_DRIVE_GEOMETRY_EX, &[], 256);
-    let writable = answer(device, io::IOCTL_DISK_IS_WRITABLE, &[], 0).map(drop);
+    let geometry = answer(device, io::IOCTL_DISK_GET_DRIVE_GEOMETRY_EX, &(), 256);
+    let writable = control(device, io::IOCTL_DISK_IS_WRITABLE, &());
     Disk {
         model,
         serial,
