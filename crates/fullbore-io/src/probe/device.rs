@@ -1,10 +1,10 @@
 //! Devices and their underlying devices, from `/sys/dev/block`: including partitions, loop devices, dm and md.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 
-use super::kernel_files::{KernelFiles, names, text};
+use super::kernel_files::{KernelFiles, folders_above, names, text};
 use super::queue::{self, Link, Queue};
 
 /// The major and minor number of a device, written `254:0`.
@@ -277,22 +277,13 @@ fn transport(disk: &Path, name: &str) -> Option<String> {
 
 /// Returns the nearest NUMA node on the path up from the disk; -1 means none.
 fn numa_node(disk: &Path, sys: &Path) -> Option<u32> {
-    let sys = sys.canonicalize().unwrap_or_else(|_| sys.to_owned());
-    let device: PathBuf = disk.join("device").canonicalize().unwrap_or_else(|_| disk.to_owned());
-    device
-        .ancestors()
-        .take_while(|folder| folder.starts_with(&sys))
-        .find_map(|folder| text(&folder.join("numa_node")))?
-        .parse()
-        .ok()
+    folders_above(disk, sys).iter().find_map(|folder| text(&folder.join("numa_node")))?.parse().ok()
 }
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::super::kernel_files::put;
     use super::*;
-    use std::fs;
-    use std::os::unix::fs::symlink;
 
     /// A machine with an NVMe disk with a partition, under a dm device; and a loop device.
     fn machine() -> (tempfile::TempDir, KernelFiles) {
@@ -310,27 +301,21 @@ mod tests {
         put(at, "sys/devices/pci0000:00/0000:01:00.0/nvme/nvme0/model", "Quick Disk 1TB     \n");
         put(at, "sys/devices/pci0000:00/0000:01:00.0/nvme/nvme0/serial", "S123\n");
         put(at, "sys/devices/pci0000:00/0000:01:00.0/nvme/nvme0/transport", "pcie\n");
-        symlink("../../nvme0", at.join(disk).join("device")).unwrap();
+        put(at, &format!("{disk}/device"), "-> ../../nvme0");
         put(at, &format!("{disk}/nvme0n1p2/dev"), "259:2\n");
         put(at, &format!("{disk}/nvme0n1p2/partition"), "2\n");
         put(at, &format!("{disk}/nvme0n1p2/start"), "100\n");
         put(at, &format!("{disk}/nvme0n1p2/size"), "1900\n");
         put(at, "sys/devices/virtual/block/dm-0/dev", "253:0\n");
         put(at, "sys/devices/virtual/block/dm-0/dm/name", "vg-home\n");
-        fs::create_dir_all(at.join("sys/devices/virtual/block/dm-0/slaves")).unwrap();
-        symlink(at.join(disk).join("nvme0n1p2"), at.join("sys/devices/virtual/block/dm-0/slaves/nvme0n1p2"))
-            .unwrap();
+        let member = format!("-> /{disk}/nvme0n1p2");
+        put(at, "sys/devices/virtual/block/dm-0/slaves/nvme0n1p2", &member);
         put(at, "sys/devices/virtual/block/loop3/dev", "7:3\n");
         put(at, "sys/devices/virtual/block/loop3/loop/backing_file", "/images/disk one.img\n");
-        fs::create_dir_all(at.join("sys/dev/block")).unwrap();
-        for (number, folder) in [
-            ("259:0", disk.to_owned()),
-            ("259:2", format!("{disk}/nvme0n1p2")),
-            ("253:0", "sys/devices/virtual/block/dm-0".to_owned()),
-            ("7:3", "sys/devices/virtual/block/loop3".to_owned()),
-        ] {
-            symlink(at.join(folder), at.join("sys/dev/block").join(number)).unwrap();
-        }
+        put(at, "sys/dev/block/259:0", &format!("-> /{disk}"));
+        put(at, "sys/dev/block/259:2", &member);
+        put(at, "sys/dev/block/253:0", "-> /sys/devices/virtual/block/dm-0");
+        put(at, "sys/dev/block/7:3", "-> /sys/devices/virtual/block/loop3");
         (root, kernel)
     }
 

@@ -21,7 +21,7 @@ impl KernelFiles {
         Self { proc: sys::PROC.into(), sys: sys::SYS.into(), root: PathBuf::new() }
     }
 
-    /// A tree of test files, and its locations.
+    /// A tree of test files and links, and its locations.
     #[cfg(test)]
     pub(crate) fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Self) {
         let root = tempfile::tempdir().unwrap();
@@ -39,11 +39,25 @@ impl KernelFiles {
     }
 }
 
+/// Writes a file of a test tree, or makes a symbolic link (`-> TARGET`; an absolute target is in the tree).
 #[cfg(test)]
 pub(crate) fn put(root: &Path, path: &str, text: &str) {
-    let file = root.join(path);
-    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-    std::fs::write(file, text).unwrap();
+    let place = root.join(path);
+    std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+    match text.strip_prefix("-> ") {
+        Some(target) => {
+            let target = target.strip_prefix('/').map_or(target.into(), |target| root.join(target));
+            assert!(fullbore_testkit::ground::symlink(&target, &place));
+        }
+        None => std::fs::write(place, text).unwrap(),
+    }
+}
+
+/// Returns the folders on the way up from a disk's device, within the tree of the system.
+pub(crate) fn folders_above(disk: &Path, sys: &Path) -> Vec<PathBuf> {
+    let sys = sys.canonicalize().unwrap_or_else(|_| sys.to_owned());
+    let device = disk.join("device").canonicalize().unwrap_or_else(|_| disk.to_owned());
+    device.ancestors().take_while(|folder| folder.starts_with(&sys)).map(Path::to_owned).collect()
 }
 
 /// Returns the text of a file without surrounding white space; `None` if it cannot be read or is empty.

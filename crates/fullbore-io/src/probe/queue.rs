@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::kernel_files::text;
+use super::kernel_files::{folders_above, text};
 
 /// Settings of the kernel's request queue for one device. `None` means that the system does not report the setting.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -98,12 +98,7 @@ pub struct Link {
 
 /// Returns the nearest link between a disk and the root of the machine. Virtual functions and virtual disks have none.
 pub(crate) fn link_of_folder(disk: &Path, sys: &Path) -> Option<Link> {
-    let sys = sys.canonicalize().unwrap_or_else(|_| sys.to_owned());
-    let device = disk.join("device").canonicalize().unwrap_or_else(|_| disk.to_owned());
-    device
-        .ancestors()
-        .take_while(|folder| folder.starts_with(&sys))
-        .find_map(|folder| sata(folder).or_else(|| pcie(folder)))
+    folders_above(disk, sys).iter().find_map(|folder| sata(folder).or_else(|| pcie(folder)))
 }
 
 /// Returns the link of an ATA port, whose directory is `ata1` with `link1/ata_link/link1/sata_spd` in it.
@@ -198,26 +193,25 @@ mod tests {
 #[cfg(all(test, target_os = "linux"))]
 mod link_tests {
     use super::super::kernel_files::put;
-    use std::fs;
-    use std::os::unix::fs::symlink;
-
     use super::*;
+
+    /// Writes a link's speed and width: `kind` is `current` or `max`.
+    fn put_link(at: &Path, folder: &str, kind: &str, speed: &str, width: u32) {
+        put(at, &format!("{folder}/{kind}_link_speed"), &format!("{speed}\n"));
+        put(at, &format!("{folder}/{kind}_link_width"), &format!("{width}\n"));
+    }
 
     #[test]
     fn an_nvme_disk_uses_its_own_pci_link_and_not_that_of_the_bridge() {
         let root = tempfile::tempdir().unwrap();
         let at = root.path();
         let bridge = "devices/pci0000:00/0000:00:01.0";
-        put(at, &format!("{bridge}/current_link_speed"), "32.0 GT/s PCIe\n");
-        put(at, &format!("{bridge}/current_link_width"), "16\n");
+        put_link(at, bridge, "current", "32.0 GT/s PCIe", 16);
         let card = format!("{bridge}/0000:01:00.0");
-        put(at, &format!("{card}/current_link_speed"), "8.0 GT/s PCIe\n");
-        put(at, &format!("{card}/current_link_width"), "4\n");
-        put(at, &format!("{card}/max_link_speed"), "16.0 GT/s PCIe\n");
-        put(at, &format!("{card}/max_link_width"), "4\n");
+        put_link(at, &card, "current", "8.0 GT/s PCIe", 4);
+        put_link(at, &card, "max", "16.0 GT/s PCIe", 4);
         let disk = at.join(&card).join("nvme/nvme0/nvme0n1");
-        fs::create_dir_all(&disk).unwrap();
-        symlink("../../nvme0", disk.join("device")).unwrap();
+        put(&disk, "device", "-> ../../nvme0");
         let link = link_of_folder(&disk, at).unwrap();
         assert_eq!((link.what.as_str(), link.best.as_deref()), ("PCIe 3.0 x4", Some("PCIe 4.0 x4")));
         assert_eq!(link.rate, 3_938_461_538);
@@ -228,13 +222,10 @@ mod link_tests {
         let root = tempfile::tempdir().unwrap();
         let at = root.path();
         let controller = "devices/pci0000:00/0000:00:1f.2";
-        put(at, &format!("{controller}/current_link_speed"), "8.0 GT/s PCIe\n");
-        put(at, &format!("{controller}/current_link_width"), "4\n");
+        put_link(at, controller, "current", "8.0 GT/s PCIe", 4);
         put(at, &format!("{controller}/ata3/link3/ata_link/link3/sata_spd"), "6.0 Gbps\n");
-        let device = at.join(controller).join("ata3/host2/target2:0:0/2:0:0:0");
-        let disk = device.join("block/sda");
-        fs::create_dir_all(&disk).unwrap();
-        symlink(&device, disk.join("device")).unwrap();
+        let disk = at.join(controller).join("ata3/host2/target2:0:0/2:0:0:0/block/sda");
+        put(&disk, "device", "-> ../..");
         let link = link_of_folder(&disk, at).unwrap();
         assert_eq!((link.what.as_str(), link.rate, link.best), ("SATA 6.0 Gbps", 600_000_000, None));
         put(at, &format!("{controller}/ata3/link3/ata_link/link3/sata_spd"), "<unknown>\n");
@@ -246,15 +237,12 @@ mod link_tests {
     fn a_virtual_disk_has_no_link() {
         let root = tempfile::tempdir().unwrap();
         let at = root.path();
-        put(at, "devices/pci0000:00/0000:00:02.0/current_link_speed", "Unknown\n");
-        put(at, "devices/pci0000:00/0000:00:02.0/current_link_width", "0\n");
+        put_link(at, "devices/pci0000:00/0000:00:02.0", "current", "Unknown", 0);
         let disk = at.join("devices/pci0000:00/0000:00:02.0/virtio1/block/vda");
-        fs::create_dir_all(&disk).unwrap();
-        symlink("../..", disk.join("device")).unwrap();
+        put(&disk, "device", "-> ../..");
         assert_eq!(link_of_folder(&disk, at), None);
         // Directories outside the system's tree are ignored.
-        put(at, "current_link_speed", "8.0 GT/s PCIe\n");
-        put(at, "current_link_width", "4\n");
+        put_link(at, ".", "current", "8.0 GT/s PCIe", 4);
         assert_eq!(link_of_folder(&disk, &at.join("devices")), None);
     }
 

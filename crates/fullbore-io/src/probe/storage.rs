@@ -230,20 +230,18 @@ impl From<Disk> for Device {
 }
 
 fn unreported(disk: &Disk) -> Option<Unknown> {
-    let Disk { model, serial, bus, size, read_only, seek_penalty, trim, sectors, .. } = disk;
-    let Disk { write_cache, write_through, max_request, .. } = disk;
     let missing = [
-        ("model", model.is_none()),
-        ("serial number", serial.is_none()),
-        ("bus", bus.is_none()),
-        ("size", size.is_none()),
-        ("protection against writing", read_only.is_none()),
-        ("rotation", seek_penalty.is_none()),
-        ("discard", trim.is_none()),
-        ("sectors", sectors.is_none()),
-        ("write cache", write_cache.is_none()),
-        ("forced unit access", write_through.is_none()),
-        ("largest request", max_request.is_none()),
+        ("model", disk.model.is_none()),
+        ("serial number", disk.serial.is_none()),
+        ("bus", disk.bus.is_none()),
+        ("size", disk.size.is_none()),
+        ("protection against writing", disk.read_only.is_none()),
+        ("rotation", disk.seek_penalty.is_none()),
+        ("discard", disk.trim.is_none()),
+        ("sectors", disk.sectors.is_none()),
+        ("write cache", disk.write_cache.is_none()),
+        ("forced unit access", disk.write_through.is_none()),
+        ("largest request", disk.max_request.is_none()),
     ];
     let names: Vec<&str> =
         missing.into_iter().filter(|(_, missing)| *missing).map(|(name, _)| name).collect();
@@ -278,9 +276,8 @@ pub(crate) fn disks(path: &Path, unknown: &mut Vec<Unknown>) -> sys::Result<Vec<
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
+    use super::super::kernel_files::put;
     use super::*;
-    use std::fs;
-    use std::os::unix::fs::symlink;
 
     #[test]
     fn layers_are_cut_at_bare_colons_upper_first() {
@@ -305,25 +302,17 @@ mod tests {
     fn a_btrfs_lists_all_its_members() {
         let (root, kernel) = KernelFiles::tree(&[]);
         let at = root.path();
-        for (name, number) in [("sda", "8:0"), ("sdb", "8:16"), ("sdc", "8:32")] {
-            let folder = at.join("sys/devices/block").join(name);
-            fs::create_dir_all(&folder).unwrap();
-            fs::write(folder.join("dev"), format!("{number}\n")).unwrap();
-            fs::create_dir_all(at.join("sys/dev/block")).unwrap();
-            symlink(&folder, at.join("sys/dev/block").join(number)).unwrap();
+        for (name, number, uuid) in [("sda", "8:0", "1111"), ("sdb", "8:16", "2222"), ("sdc", "8:32", "2222")]
+        {
+            let folder = format!("-> /sys/devices/block/{name}");
+            put(at, &format!("sys/devices/block/{name}/dev"), &format!("{number}\n"));
+            put(at, &format!("sys/dev/block/{number}"), &folder);
+            put(at, &format!("sys/fs/btrfs/{uuid}/devices/{name}"), &folder);
         }
-        for (uuid, members) in [("1111", &["sda"][..]), ("2222", &["sdb", "sdc"])] {
-            let folder = at.join("sys/fs/btrfs").join(uuid).join("devices");
-            fs::create_dir_all(&folder).unwrap();
-            for member in members {
-                symlink(at.join("sys/devices/block").join(member), folder.join(member)).unwrap();
-            }
-        }
-        fs::create_dir_all(at.join("sys/fs/btrfs/features")).unwrap();
+        put(at, "sys/fs/btrfs/features/raid1c34", "0\n");
         // A device-mapper name leads to the member through its link.
-        fs::create_dir_all(at.join("dev/mapper")).unwrap();
-        fs::write(at.join("dev/sdb"), "").unwrap();
-        symlink(at.join("dev/sdb"), at.join("dev/mapper/pool")).unwrap();
+        put(at, "dev/sdb", "");
+        put(at, "dev/mapper/pool", "-> /dev/sdb");
 
         let mounts = mounts::parse(
             b"1 0 0:40 /home /home rw - btrfs /dev/mapper/pool rw\n2 0 0:41 / /x rw - btrfs /dev/sdz rw\n",
