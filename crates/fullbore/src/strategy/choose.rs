@@ -8,13 +8,10 @@ use fullbore_io::engine::{Method, deep_method, method};
 use super::contender::Contenders;
 use super::contenders::{contenders, measurement};
 use super::evidence::{Alternative, Evidence, Reason};
-use super::fields::{Allocation, Model, Strategy};
-use super::plan_input::{MOST_WORKERS, PlanInput, Purpose, Target, mapped_part};
+use super::fields::{Allocation, Strategy};
+use super::plan_input::{PlanInput, Purpose, Target, mapped_part};
 use super::profile::{Entry, Measured};
 use super::spec::StrategySpec;
-
-/// One worker reads an input without a length while another works on the bytes before.
-const MOST_ON_STREAM: usize = 2;
 
 /// A strategy and the reasons for it.
 #[derive(Debug, Clone, PartialEq)]
@@ -130,22 +127,10 @@ fn reject_device(decision: &mut Decision) {
     reject(decision, deep, Reason::NothingToWaitFor);
 }
 
-/// The number of workers that these facts allow: one per processor, up to the number beyond which more do not help.
-fn workers(plan_input: &PlanInput) -> usize {
-    let most = if plan_input.len.is_none() { MOST_ON_STREAM } else { MOST_WORKERS };
-    match plan_input.serial {
-        Some(_) => 1,
-        None => plan_input.processors.clamp(1, most),
-    }
-}
-
 /// As many workers as the facts allow, in stripes.
 fn spread(plan_input: &PlanInput, decision: &mut Decision) {
-    let workers = workers(plan_input);
-    decision.strategy.workers = workers;
-    if workers > 1 {
-        decision.strategy.model = Model::Pool;
-    }
+    let workers = plan_input.workers();
+    decision.strategy = decision.strategy.clone().with_workers(workers);
     decision.evidence.push(match plan_input.serial {
         Some(serial) => Evidence::Serial(serial),
         None => Evidence::Workers { workers, processors: plan_input.processors },
@@ -180,7 +165,7 @@ const SHORT_STRIPE: u64 = 8 << 20;
 fn mapped(plan_input: &PlanInput, decision: &mut Decision) {
     let Some(mmap) = method("mmap") else { return from_memory(plan_input, decision) };
     decision.strategy.read = mmap;
-    let workers = workers(plan_input) as u64;
+    let workers = plan_input.workers() as u64;
     decision.strategy.request = if plan_input.budget / workers >= 4 << 20 { 1 << 20 } else { 256 << 10 };
     let request = decision.strategy.request as u64;
     let window = mapped_part(plan_input.budget, workers, request);

@@ -59,10 +59,7 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
         };
         list.push(Contender { strategy, expected, deviation });
     };
-    let workers = match plan_input.serial {
-        Some(_) => 1,
-        None => plan_input.processors.clamp(1, MOST_WORKERS),
-    };
+    let workers = plan_input.workers();
     // The output is prepared for one way of writing.
     let base = Strategy {
         write: chosen.write,
@@ -71,13 +68,8 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
         budget: plan_input.budget,
         ..Strategy::plain()
     };
-    let spread = |strategy: Strategy, workers: usize| Strategy {
-        workers,
-        model: if workers > 1 { Model::Pool } else { Model::Serial },
-        ..strategy
-    };
     let buffered =
-        |request: usize, stripe: u64| spread(Strategy { request, stripe, ..base.clone() }, workers);
+        |request: usize, stripe: u64| Strategy { request, stripe, ..base.clone() }.with_workers(workers);
     let writes = plan_input.target.is_file();
     // Two files keep the device busy with any of them.
     let streams = if plan_input.purpose == Purpose::Compare { 2.0 } else { 1.0 };
@@ -95,7 +87,7 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
             let stripe = mapped_part(plan_input.budget, workers as u64, request as u64);
             let window = Some(stripe as usize);
             let mapped = Strategy { read: mmap, request, stripe, window, ..base.clone() };
-            add(&mut found.cached, spread(mapped, workers), MAPPED);
+            add(&mut found.cached, mapped.with_workers(workers), MAPPED);
         }
         // The buffers of both files of a comparison fit the processor's cache.
         let request = if plan_input.purpose == Purpose::Compare { 256 << 10 } else { 512 << 10 };
@@ -107,9 +99,10 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
         if let Some(deep) = plan_input.deep_reads(&base).filter(|_| direct) {
             // Of a file with cached parts, all workers read the others, as far as they are free; or one, if they are written, too.
             if !plan_input.is_mixed() || writes || workers == 1 {
-                add(&mut found.uncached, spread(deep.clone(), 1), device(DEEP));
+                add(&mut found.uncached, deep.clone().with_workers(1), device(DEEP));
             }
-            add(&mut found.uncached, spread(deep, workers), device(if writes { DEEP_WRITERS } else { DEEP }));
+            let expected = device(if writes { DEEP_WRITERS } else { DEEP });
+            add(&mut found.uncached, deep.with_workers(workers), expected);
         }
         if let Some(direct) = method("direct").filter(|_| direct && !writes) {
             let large = Strategy {
@@ -119,7 +112,7 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
                 stripe: 4 << 20,
                 ..base.clone()
             };
-            add(&mut found.uncached, spread(large, workers), device(LARGE));
+            add(&mut found.uncached, large.with_workers(workers), device(LARGE));
         }
         add(&mut found.uncached, buffered(256 << 10, 8 << 20), device(READ_AHEAD));
     }
@@ -146,13 +139,8 @@ fn of_stream(plan_input: &PlanInput, chosen: &Strategy) -> Vec<Contender> {
     let differ =
         |&(request, workers): &(usize, usize)| (request, workers) != (chosen.request, chosen.workers);
     let other = |(request, workers)| {
-        let model = if workers > 1 { Model::Pool } else { Model::Serial };
-        let [expected, deviation] = STREAM;
-        Contender {
-            strategy: Strategy { request, workers, model, stripe: request as u64, ..chosen.clone() },
-            expected,
-            deviation,
-        }
+        let strategy = Strategy { request, stripe: request as u64, ..chosen.clone() }.with_workers(workers);
+        Contender { strategy, expected: STREAM[0], deviation: STREAM[1] }
     };
     let first = Contender { strategy: chosen.clone(), expected: CHOSEN[0], deviation: CHOSEN[1] };
     std::iter::once(first).chain(shapes.into_iter().filter(differ).map(other)).collect()
@@ -179,13 +167,11 @@ pub(crate) fn neighbours(
 ) -> Vec<Strategy> {
     let mut found = Vec::new();
     if spec.workers.is_none() && spec.model != Some(Model::Serial) {
-        let model = |workers: usize| if workers > 1 { Model::Pool } else { Model::Serial };
-        let workers = |workers: usize| Strategy { workers, model: model(workers), ..strategy.clone() };
         if strategy.workers * 2 <= most {
-            found.push(workers(strategy.workers * 2));
+            found.push(strategy.clone().with_workers(strategy.workers * 2));
         }
         if strategy.workers > 1 && strategy.workers <= most {
-            found.push(workers(strategy.workers / 2));
+            found.push(strategy.clone().with_workers(strategy.workers / 2));
         }
     }
     if spec.request.is_none() && !writes {

@@ -8,11 +8,9 @@ use fullbore_io::engine::{CachePolicy, Method, method};
 use fullbore_io::{names, size};
 
 /// Memory budget of a run's buffers, in bytes, unless specified.
-#[doc(hidden)]
 pub const BUDGET: u64 = 64 << 20;
 
 /// Distribution of stripes to workers.
-#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Model {
     /// One worker, sequential.
@@ -25,7 +23,6 @@ pub enum Model {
 }
 
 /// Allocation of blocks for a new output.
-#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Allocation {
     /// As written; the file grows.
@@ -38,7 +35,6 @@ pub enum Allocation {
 }
 
 /// The order in which completions are handled.
-#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Completion {
     /// As they arrive.
@@ -108,6 +104,12 @@ impl Strategy {
             completion: Completion::Any,
             budget: BUDGET,
         }
+    }
+
+    /// The same with so many workers, which take stripes from a queue if there are several.
+    pub(crate) fn with_workers(self, workers: usize) -> Self {
+        let model = if workers > 1 { Model::Pool } else { Model::Serial };
+        Self { workers, model, ..self }
     }
 
     /// True if a worker can use the same files, queues and buffers for this strategy as for the other one.

@@ -121,6 +121,15 @@ impl PlanInput {
         }
     }
 
+    /// The number of workers that these facts allow: one per processor, up to the number beyond which more do not help.
+    pub(super) fn workers(&self) -> usize {
+        let most = if self.len.is_none() { MOST_ON_STREAM } else { MOST_WORKERS };
+        match self.serial {
+            Some(_) => 1,
+            None => self.processors.clamp(1, most),
+        }
+    }
+
     /// Returns the kind of job, as in profiles; `None` for an input without a length, and without an input.
     pub fn job(&self) -> Option<ProfileJob> {
         let state = if self.is_cold() { CacheState::Cold } else { CacheState::Warm };
@@ -225,6 +234,9 @@ pub(crate) const SMALL: u64 = 2 << 20;
 /// More workers on one file gained nothing in measurements: the file's lock and the memory are the limits.
 pub(super) const MOST_WORKERS: usize = 8;
 
+/// One worker reads an input without a length while another works on the bytes before.
+const MOST_ON_STREAM: usize = 2;
+
 /// Mapped part of a file per worker, in bytes, with stripes as long: 16 MiB took 0.93 (`wc`, `grep`), 0.975 (`sum`) and 1.00
 /// (`cmp`) of the time of 8 MiB, as did 32 MiB, on Intel processors, and as long on AMD processors (1 GB, two processors, kernel
 /// 6.18). Each part that is unmapped interrupts the other processors.
@@ -253,7 +265,6 @@ pub(crate) fn reads_alike(one: &Strategy, two: &Strategy) -> bool {
 }
 
 /// Below this length, in bytes, a trial costs more than it saves: with 64 MiB, files of 100 MB took 10 to 30% longer.
-#[doc(hidden)]
 pub const ADAPTIVE: u64 = 256 << 20;
 
 /// From this length on, in bytes, the cached and the other parts of a file are read in different ways.

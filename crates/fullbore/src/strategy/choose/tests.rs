@@ -4,7 +4,8 @@ use fullbore_io::engine::CachePolicy;
 
 use super::*;
 use crate::strategy::contender::Contender;
-use crate::strategy::{CacheState, ProfileJob, Purpose, Serial};
+use crate::strategy::plan_input::MOST_WORKERS;
+use crate::strategy::{CacheState, Model, ProfileJob, Purpose, Serial};
 
 fn plan_input() -> PlanInput {
     PlanInput {
@@ -133,14 +134,10 @@ fn the_evidence_has_the_number_of_workers_that_run() {
 }
 
 #[test]
-fn jobs_follow_length_cache_and_target() {
+fn jobs_follow_purpose_length_cache_and_target() {
     let cold = PlanInput { cached: Some(0.0), ..plan_input() };
     assert_eq!(cold.job(), Some(ProfileJob::TransformNew(CacheState::Cold)));
     assert_eq!(PlanInput { len: None, ..cold }.job(), None);
-}
-
-#[test]
-fn every_purpose_has_a_job() {
     let warm = CacheState::Warm;
     for (purpose, target, job) in [
         (Purpose::Read, Target::Nowhere, Some(ProfileJob::Read(warm))),
@@ -161,22 +158,17 @@ fn every_purpose_has_a_job() {
 }
 
 #[test]
-fn the_clearly_fastest_measured_strategy_is_chosen() {
+fn the_fastest_measured_strategy_is_chosen_unless_noise_decides() {
     let other = Strategy { request: 64 << 10, ..Strategy::plain() };
     let suggested = choose(&plan_input(), None).strategy;
-    let entry = entry(vec![measured(&other, 9e9), measured(&suggested, 5e9)]);
-    let decision = choose(&plan_input(), Some(&entry));
-    assert_eq!(decision.strategy, other);
-    assert!(decision.evidence[0].to_string().contains("9.00 GB/s"), "{:?}", decision.evidence);
-    assert_eq!(decision.alternatives.len(), 1);
-}
-
-#[test]
-fn noise_does_not_override_the_facts() {
-    let other = Strategy { request: 64 << 10, ..Strategy::plain() };
-    let suggested = choose(&plan_input(), None).strategy;
-    let entry = entry(vec![measured(&other, 9e9), measured(&suggested, 8.5e9)]);
-    assert_eq!(choose(&plan_input(), Some(&entry)).strategy, suggested);
+    let decision = |suggested_rate| {
+        let ranked = vec![measured(&other, 9e9), measured(&suggested, suggested_rate)];
+        choose(&plan_input(), Some(&entry(ranked)))
+    };
+    let Decision { strategy, evidence, alternatives, .. } = decision(5e9);
+    assert_eq!((&strategy, alternatives.len()), (&other, 1));
+    assert!(evidence[0].to_string().contains("9.00 GB/s"), "{evidence:?}");
+    assert_eq!(decision(8.5e9).strategy, suggested);
 }
 
 #[test]
