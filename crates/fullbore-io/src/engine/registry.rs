@@ -47,7 +47,6 @@ pub static METHODS: &[&Method] = &[
 static ADDED: Mutex<Vec<&'static Method>> = Mutex::new(Vec::new());
 
 /// Adds a method to the registry of this process, for tests that show the needs of a new method. It is listed after the others.
-#[doc(hidden)]
 pub fn register(method: &'static Method) {
     ADDED.lock().push(method);
 }

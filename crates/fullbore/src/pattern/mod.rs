@@ -24,25 +24,21 @@ mod transform;
 mod work_queue;
 
 #[doc(hidden)]
-pub use checked::allocate;
+pub use self::{
+    checked::allocate,
+    compare::{Side, compare, differences},
+    copy::{backup_name, copy_file, copy_was_begun},
+    fold::{fold, fold_bytes},
+    order::{Order, Scope},
+    search::{search, search_bytes},
+    transform::{fill, generate, transform, visit},
+};
 pub use compare::{Comparison, Difference, Differences, End, Extent, Which};
-#[doc(hidden)]
-pub use compare::{Side, compare, differences};
 pub use copy::{
     Backup, BackupControl, Confirm, CopyError, CopyEvent, CopyKind, CopyOptions, CopyStats, Existing, Follow,
     Overwrite, Preserve, Reflink, Sparse,
 };
 pub(crate) use copy::{CopySettings, copy};
-#[doc(hidden)]
-pub use copy::{backup_name, copy_file, copy_was_begun};
 pub use executor::{Executor, OrderedSender, Worker};
-#[doc(hidden)]
-pub use fold::{fold, fold_bytes};
 pub use fullbore_io::engine::IoStats;
-#[doc(hidden)]
-pub use order::{Order, Scope};
 pub use progress::{Progress, Stats};
-#[doc(hidden)]
-pub use search::{search, search_bytes};
-#[doc(hidden)]
-pub use transform::{fill, generate, transform, visit};

@@ -21,7 +21,6 @@ use crate::strategy::{RunStrategy, Strategy};
 /// [`ErrorKind::SameFile`] if the output is the input; [`ErrorKind::Unsupported`] if the method moves bytes inside the kernel and
 /// the operation changes them, and for an operation that cannot be applied to parts (operations with [`Split::Delimiter`] or
 /// [`Split::Overlap`] have to be folds). After an error the old output is unchanged, unless it is overwritten in place.
-#[doc(hidden)]
 pub fn transform<'c>(
     operation: &dyn Transform,
     input: &File,
@@ -102,7 +101,6 @@ pub(super) fn taken_by_device(output: &Output, strategy: &Strategy) -> Result<()
 ///
 /// # Errors
 /// The system's, with path and offset.
-#[doc(hidden)]
 pub fn generate(
     generator: &dyn Generate,
     len: u64,
@@ -157,7 +155,6 @@ fn check_len(output: &Output, expected: RangeInclusive<u64>) -> Result<()> {
 ///
 /// # Errors
 /// The system's, with path and offset.
-#[doc(hidden)]
 pub fn fill(
     generator: &dyn Generate,
     scope: &Scope,
@@ -194,7 +191,6 @@ pub fn fill(
 /// # Errors
 /// The system's, with path and offset; [`ErrorKind::Invalid`] if the scope reaches beyond the end; [`ErrorKind::Changed`] if the
 /// input was truncated.
-#[doc(hidden)]
 pub fn visit<S: Send>(
     input: &File,
     scope: &Scope,

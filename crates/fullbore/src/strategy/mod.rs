@@ -18,36 +18,27 @@ mod selection;
 mod spec;
 
 #[doc(hidden)]
-pub use choose::{Decision, choose};
-#[doc(hidden)]
-pub use contender::{Contender, Contenders};
+pub use self::{
+    choose::{Decision, choose},
+    contender::{Contender, Contenders},
+    evidence::{Alternative, Evidence, Reason, Serial},
+    fields::{Allocation, BUDGET, Completion, Model, Strategy},
+    figure::{Circumstances, Figure},
+    job::{CacheState, ProfileJob},
+    learned::Learned,
+    plan::Planner,
+    plan_input::{ADAPTIVE, PlanInput, Purpose, Target, Units},
+    profile::{Entry, FileSystem, Measured, key},
+    selection::RunStrategy,
+    spec::{NAMED, Named},
+};
 pub(crate) use contender::{Tried, text};
 pub(crate) use contenders::neighbours;
-#[doc(hidden)]
-pub use evidence::{Alternative, Evidence, Reason, Serial};
-#[doc(hidden)]
-pub use fields::{Allocation, BUDGET, Completion, Model, Strategy};
-#[doc(hidden)]
-pub use figure::{Circumstances, Figure};
 pub(crate) use fit::parts_of_blocks;
-#[doc(hidden)]
-pub use job::{CacheState, ProfileJob};
-#[doc(hidden)]
-pub use learned::Learned;
 pub use plan::Plan;
-#[doc(hidden)]
-pub use plan::Planner;
-#[doc(hidden)]
-pub use plan_input::{ADAPTIVE, PlanInput, Purpose, Target, Units};
 pub(crate) use plan_input::{MIXED, SMALL, reads_alike};
 pub use profile::Profile;
-#[doc(hidden)]
-pub use profile::{Entry, FileSystem, Measured, key};
-#[doc(hidden)]
-pub use selection::RunStrategy;
 pub use selection::Selection;
 pub(crate) use selection::{Adaptive, Selections};
 pub(crate) use spec::LEAST_BUDGET;
 pub use spec::StrategySpec;
-#[doc(hidden)]
-pub use spec::{NAMED, Named};
