@@ -240,6 +240,10 @@ mod tests {
         Strategy { read: method(name).unwrap(), ..Strategy::plain() }
     }
 
+    fn contender(name: &str) -> Contender {
+        Contender { strategy: strategy(name), expected: 0.0, deviation: 0.2 }
+    }
+
     fn trial(rates: &[(&str, f64)]) -> Vec<Tried> {
         rates.iter().map(|(name, rate)| Tried::new(&strategy(name), 1, *rate, 1e-10, 3)).collect()
     }
@@ -248,7 +252,7 @@ mod tests {
     fn after_three_runs_the_best_is_first_and_the_others_are_known_to_be_slower() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("new/learned.json");
-        let contender = |name| Contender { strategy: strategy(name), expected: 0.0, deviation: 0.2 };
+        let rates = trial(&[("buffered", 5e9), ("mmap", 1e10), ("stdio", 9e9)]);
         let all = ["buffered", "mmap", "stdio"].map(contender).to_vec();
         for run in 0..4 {
             let learned = Learned::load(&path);
@@ -263,7 +267,7 @@ mod tests {
                 assert!(first.expected.abs() < 1e-9 && first.deviation < 0.12, "{first:?}");
                 assert!((last.expected - 0.5f64.ln()).abs() < 1e-9, "{last:?}");
             }
-            learned.add(&circumstances(), &trial(&[("buffered", 5e9), ("mmap", 1e10), ("stdio", 9e9)]));
+            learned.add(&circumstances(), &rates);
             learned.save();
             // The document may be written once a second.
             let file = std::fs::File::options().write(true).open(&path).unwrap();
@@ -272,12 +276,12 @@ mod tests {
         // Figures of a device vary more.
         let cold = Circumstances { cached: Some(false), ..circumstances() };
         let learned = Learned::default();
-        learned.add(&cold, &trial(&[("buffered", 5e9), ("mmap", 1e10), ("stdio", 9e9)]));
+        learned.add(&cold, &rates);
         let mut contenders = all.clone();
         learned.arrange(&cold, &mut contenders, works);
         assert!(contenders[0].deviation > 0.15, "{contenders:?}");
         for other in [
-            Circumstances { cached: Some(false), ..circumstances() },
+            cold,
             Circumstances { target: Target::New, ..circumstances() },
             Circumstances { serial: true, ..circumstances() },
         ] {
@@ -289,12 +293,10 @@ mod tests {
 
     #[test]
     fn a_document_adds_no_method_and_no_strategy_that_does_not_work() {
-        let contender = |name| Contender { strategy: strategy(name), expected: 0.0, deviation: 0.2 };
         let all = ["buffered", "mmap"].map(contender).to_vec();
         let wide = Strategy { request: 1 << 20, ..strategy("buffered") };
-        let null = Strategy { read: method("null").unwrap(), ..Strategy::plain() };
         for (best, works, added) in [
-            (&null, true, false),
+            (&strategy("null"), true, false),
             (&Strategy { read_cache: CachePolicy::DontCache, ..wide.clone() }, true, false),
             (&Strategy { write: method("mmap").unwrap(), ..wide.clone() }, true, false),
             (&wide, false, false),
@@ -325,8 +327,7 @@ mod tests {
         let small = |name| Strategy { budget: 8 << 20, ..strategy(name) };
         let tried = ["buffered", "mmap"].map(|name| Tried::new(&small(name), 1, 1e9, 1e-10, 3));
         learned.add(&circumstances(), &tried);
-        let contender = Contender { strategy: strategy("mmap"), expected: 0.0, deviation: 0.2 };
-        assert!(learned.arrange(&circumstances(), &mut vec![contender], works).is_some());
+        assert!(learned.arrange(&circumstances(), &mut vec![contender("mmap")], works).is_some());
     }
 
     #[test]

@@ -246,6 +246,17 @@ mod tests {
     use fullbore_io::error::ErrorKind;
     use fullbore_io::probe;
 
+    /// Counts the lines of a file, for `map_ordered`.
+    fn count(
+        file: &File,
+        sender: &mut OrderedSender<'_, '_, u64>,
+        worker: &mut Worker,
+        executor: &Executor<'_>,
+    ) -> Result<()> {
+        let (lines, _) = executor.fold(&op::count_lines(), file, worker)?;
+        sender.send(lines, 0).map(drop)
+    }
+
     #[test]
     fn a_small_file_with_another_time_and_the_same_length_has_changed() {
         let directory = tempfile::tempdir().unwrap();
@@ -301,18 +312,11 @@ mod tests {
                 drop(writer);
             });
             let mut counted = Vec::new();
-            let work = |input: File,
-                        sender: &mut OrderedSender<'_, '_, u64>,
-                        worker: &mut Worker,
-                        executor: &Executor<'_>| {
-                let (lines, _) = executor.fold(&op::count_lines(), &input, worker)?;
-                sender.send(lines, 0).map(drop)
-            };
             let emit = |lines| {
                 counted.push(lines);
                 Ok(ControlFlow::Continue(()))
             };
-            executor.map_ordered(inputs.into_iter(), work, emit).unwrap();
+            executor.map_ordered(inputs.iter(), count, emit).unwrap();
             counted
         });
         assert_eq!(counted, [1, 0, 0]);
@@ -334,13 +338,7 @@ mod tests {
         let spec = StrategySpec { workers: Some(2), budget: Some(16 << 20), ..StrategySpec::default() };
         let (plans, progress) = (Mutex::new(Vec::new()), Progress::default());
         let planned = |_: &std::path::Path, plan: &Plan| plans.lock().push(plan.strategy.clone());
-        let work = |path: &std::path::PathBuf,
-                    sender: &mut OrderedSender<'_, '_, u64>,
-                    worker: &mut Worker,
-                    executor: &Executor<'_>| {
-            let (lines, _) = executor.fold(&op::count_lines(), &File::open(path)?, worker)?;
-            sender.send(lines, 0).map(drop)
-        };
+        let files: Vec<_> = paths.iter().map(|path| File::open(path).unwrap()).collect();
         let mut sum = 0;
         let add = |lines| {
             sum += lines;
@@ -348,7 +346,7 @@ mod tests {
         };
         Executor::new(&spec, &progress)
             .explained(&planned, None)
-            .map_ordered(paths.iter(), work, add)
+            .map_ordered(files.iter(), count, add)
             .unwrap();
         assert_eq!(sum, 6 * (3 << 20));
         for strategy in plans.into_inner() {

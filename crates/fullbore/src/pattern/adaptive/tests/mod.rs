@@ -12,7 +12,7 @@ use super::lease::{Lease, Parts, Settings, Spent};
 #[cfg(target_os = "linux")]
 use super::parts::{RunInput, grain, regions};
 use super::*;
-use crate::strategy::{Contender, Model, Selections, Strategy, StrategySpec, Tried};
+use crate::strategy::{Contender, Selections, Strategy, StrategySpec, Tried};
 use fullbore_io::engine::method;
 #[cfg(target_os = "linux")]
 use fullbore_io::file::File;
@@ -22,8 +22,7 @@ use fullbore_testkit::ground::build_directory;
 const MIB: u64 = 1 << 20;
 
 fn contender(name: &str, workers: usize) -> Strategy {
-    let model = if workers > 1 { Model::Pool } else { Model::Serial };
-    Strategy { read: method(name).unwrap(), workers, model, ..Strategy::plain() }
+    Strategy { read: method(name).unwrap(), ..Strategy::plain() }.with_workers(workers)
 }
 
 /// A contender of which nothing is known.
@@ -165,43 +164,29 @@ fn of_equal_contenders_the_one_with_less_cpu_time_is_chosen() {
 }
 
 #[test]
-fn a_rate_that_falls_starts_another_trial() {
-    let (run, len) = (Fixture::default(), 2048 * MIB);
-    let all = parts(true, 0..len, &[("buffered", 2), ("mmap", 2)]);
-    let leases = Leases::new(vec![all], Settings { any_order: false, ..run.settings() });
-    let simulated = simulate(&leases, 2, len, |name, offset| {
-        // Mapping is three times as fast in the first half, and ten times as slow in the second.
-        let cost = match (name, offset < len / 2) {
-            ("mmap", true) => 1e-4,
-            ("mmap", false) => 30e-4,
-            _ => 3e-4,
-        };
-        (cost, cost)
-    });
-    let chosen: Vec<_> =
-        run.selections.list().iter().map(|selection| selection.chosen[..11].to_owned()).collect();
-    assert_eq!(chosen, ["read=mmap,w", "method=buff"], "{simulated:?}");
-    assert!(simulated.bytes("buffered") > len / 3, "{simulated:?}");
-}
-
-/// Another program ends in the middle of the run.
-#[test]
-fn a_rate_that_rises_starts_another_trial() {
-    let (run, len) = (Fixture::default(), 2048 * MIB);
-    let all = parts(true, 0..len, &[("buffered", 2), ("mmap", 2)]);
-    let leases = Leases::new(vec![all], Settings { any_order: false, ..run.settings() });
-    simulate(&leases, 2, len, |name, offset| {
-        let cost = match (name, offset < len / 2) {
-            ("mmap", true) => 6e-4,
-            ("mmap", false) => 0.5e-4,
-            (_, true) => 3e-4,
-            (_, false) => 1e-4,
-        };
-        (cost, cost)
-    });
-    let chosen: Vec<_> =
-        run.selections.list().iter().map(|selection| selection.chosen[..11].to_owned()).collect();
-    assert_eq!(chosen, ["method=buff", "read=mmap,w"]);
+fn a_rate_that_falls_or_rises_starts_another_trial() {
+    // The costs of both methods in the first half of the run and in the second, and the choices. In the first run mapping is three
+    // times as fast and then ten times as slow; in the second another program ends in the middle.
+    for (mapped, buffered, choices) in [
+        ([1e-4, 30e-4], [3e-4, 3e-4], ["read=mmap,", "method=buffered,"]),
+        ([6e-4, 0.5e-4], [3e-4, 1e-4], ["method=buffered,", "read=mmap,"]),
+    ] {
+        let (run, len) = (Fixture::default(), 2048 * MIB);
+        let all = parts(true, 0..len, &[("buffered", 2), ("mmap", 2)]);
+        let leases = Leases::new(vec![all], Settings { any_order: false, ..run.settings() });
+        let simulated = simulate(&leases, 2, len, |name, offset| {
+            let costs = if name == "mmap" { mapped } else { buffered };
+            let cost = costs[usize::from(offset >= len / 2)];
+            (cost, cost)
+        });
+        let list = run.selections.list();
+        assert_eq!(list.len(), choices.len(), "{list:?}, {simulated:?}");
+        for (selection, choice) in list.iter().zip(choices) {
+            assert!(selection.chosen.starts_with(choice), "{list:?}, {simulated:?}");
+        }
+        let last = if choices[1].starts_with("read") { "mmap" } else { "buffered" };
+        assert!(simulated.bytes(last) > len / 3, "{simulated:?}");
+    }
 }
 
 #[test]

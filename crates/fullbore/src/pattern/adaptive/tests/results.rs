@@ -46,6 +46,14 @@ impl std::fmt::Display for AddOffset {
     }
 }
 
+impl AddOffset {
+    fn of(bytes: &[u8]) -> Vec<u8> {
+        let mut sums = vec![0; bytes.len()];
+        Self.apply(0, bytes, &mut sums);
+        sums
+    }
+}
+
 impl Transform for AddOffset {
     fn split(&self) -> Split {
         Split::Aligned(std::num::NonZero::new(12).unwrap())
@@ -174,6 +182,45 @@ fn any_contender() -> impl proptest::strategy::Strategy<Value = Strategy> {
     )
 }
 
+/// Folds, searches and transforms inputs of these bytes, which `open` passes to a run, and checks the results.
+fn check_runs(bytes: &[u8], choice: RunStrategy<'_>, open: impl Fn(&dyn Fn(&File))) {
+    let progress = Progress::default();
+    open(&|input| {
+        let (stats, lines) = fold(&op::count_lines(), input, choice, &progress).unwrap();
+        let expected = bytes.iter().filter(|&&byte| byte == b'\n').count();
+        assert_eq!((stats.bytes, lines), (bytes.len() as u64, expected as u64));
+    });
+    open(&|input| {
+        let sha = op::sha256();
+        let (_, state) = fold(&sha, input, choice, &progress).unwrap();
+        assert_eq!(state.digest(), fold_bytes(&sha, bytes).digest());
+    });
+    open(&|input| {
+        let (mut found, mut expected) = (Vec::new(), Vec::new());
+        let go_on = std::ops::ControlFlow::Continue(());
+        search(&Lines, input, choice, &progress, |lines| {
+            found.extend(lines);
+            Ok(go_on)
+        })
+        .unwrap();
+        search_bytes(&Lines, bytes, |lines| {
+            expected.extend(lines);
+            Ok(go_on)
+        })
+        .unwrap();
+        assert_eq!(found, expected);
+    });
+    let directory = tempfile::tempdir().unwrap();
+    let target = directory.path().join("output");
+    let transformed = |operation: &dyn Transform, input: &File| {
+        let output = Output::replace(&target).unwrap();
+        transform(operation, input, output, choice, Durability::None, &progress).unwrap();
+        std::fs::read(&target).unwrap()
+    };
+    open(&|input| assert!(transformed(&AddOffset, input) == AddOffset::of(bytes)));
+    open(&|input| assert!(transformed(&RunningSum(Mutex::default()), input) == RunningSum::of(bytes)));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -213,31 +260,15 @@ proptest! {
         let adaptive = Adaptive { contenders: &contenders, spec: &spec, selections: &selections, shuffle: Some(shuffle) };
         let choice = RunStrategy { first: &first, adaptive: Some(adaptive) };
         let progress = Progress::default();
-
-        let (stats, lines) = fold(&op::count_lines(), &input, choice, &progress).unwrap();
-        prop_assert_eq!((stats.bytes, lines), (len, bytes.iter().filter(|&&byte| byte == b'\n').count() as u64));
-
-        halve();
-        let sha = op::sha256();
-        let (_, state) = fold(&sha, &input, choice, &progress).unwrap();
-        prop_assert_eq!(state.digest(), fold_bytes(&sha, &bytes).digest());
+        check_runs(&bytes, choice, |run| {
+            halve();
+            run(&input);
+        });
 
         let longest = op::fold_fn(|| 0usize, |longest, records| *longest = (*longest).max(longest_line(records)), |left, right| *left = (*left).max(right));
         let longest = longest.split(Split::Delimiter(b'\n'));
         prop_assert_eq!(fold(&longest, &input, choice, &progress).unwrap().1,
             longest_line(&bytes));
-
-        halve();
-        let (mut found, mut expected) = (Vec::new(), Vec::new());
-        search(&Lines, &input, choice, &progress, |lines| {
-            found.extend(lines);
-            Ok(std::ops::ControlFlow::Continue(()))
-        }).unwrap();
-        search_bytes(&Lines, &bytes, |lines| {
-            expected.extend(lines);
-            Ok(std::ops::ControlFlow::Continue(()))
-        }).unwrap();
-        prop_assert_eq!(found, expected);
 
         // The other file differs at two places, or not at all.
         let other = directory.path().join("other");
@@ -254,18 +285,9 @@ proptest! {
             (first, found) => prop_assert!(false, "{:?}, not {:?}", found, first),
         }
 
-        let target = directory.path().join("output");
-        let output = || Output::replace(&target).unwrap();
-        transform(&RunningSum(Mutex::default()), &input, output(), choice, Durability::None, &progress).unwrap();
-        prop_assert!(std::fs::read(&target).unwrap() == RunningSum::of(&bytes));
-        halve();
-        transform(&AddOffset, &input, output(), choice, Durability::None, &progress).unwrap();
-        let mut whole = vec![0; bytes.len()];
-        AddOffset.apply(0, &bytes, &mut whole);
-        prop_assert!(std::fs::read(&target).unwrap() == whole);
         // In place, over the source of the output.
         transform(&AddOffset, &input, Output::in_place(&path).unwrap(), choice, Durability::None, &progress).unwrap();
-        prop_assert!(std::fs::read(&path).unwrap() == whole);
+        prop_assert!(std::fs::read(&path).unwrap() == AddOffset::of(&bytes));
     }
 }
 
@@ -284,44 +306,13 @@ proptest! {
         let (spec, selections, first) = (StrategySpec::default(), Selections::default(), Strategy::plain());
         let adaptive = Adaptive { contenders: &contenders, spec: &spec, selections: &selections, shuffle: None };
         let choice = RunStrategy { first: &first, adaptive: Some(adaptive) };
-        let progress = Progress::default();
-        let piped = |run: &dyn Fn(&File)| {
+        check_runs(&bytes, choice, |run| {
             let (reader, mut writer) = std::io::pipe().unwrap();
             std::thread::scope(|scope| {
                 let bytes = &bytes;
                 scope.spawn(move || std::io::Write::write_all(&mut writer, bytes));
                 run(&File::from_fd(sys::Handle::from(reader), "pipe").unwrap());
             });
-        };
-        piped(&|input| {
-            let (stats, lines) = fold(&op::count_lines(), input, choice, &progress).unwrap();
-            assert_eq!((stats.bytes, lines), (len as u64, bytes.iter().filter(|&&byte| byte == b'\n').count() as u64));
-        });
-        piped(&|input| {
-            let sha = op::sha256();
-            let (_, state) = fold(&sha, input, choice, &progress).unwrap();
-            assert_eq!(state.digest(), fold_bytes(&sha, &bytes).digest());
-        });
-        piped(&|input| {
-            let (mut found, mut expected) = (Vec::new(), Vec::new());
-            let go_on = std::ops::ControlFlow::Continue(());
-            search(&Lines, input, choice, &progress, |lines| { found.extend(lines); Ok(go_on) }).unwrap();
-            search_bytes(&Lines, &bytes, |lines| { expected.extend(lines); Ok(go_on) }).unwrap();
-            assert_eq!(found, expected);
-        });
-        let directory = tempfile::tempdir().unwrap();
-        let target = directory.path().join("output");
-        piped(&|input| {
-            let output = Output::replace(&target).unwrap();
-            transform(&AddOffset, input, output, choice, Durability::None, &progress).unwrap();
-            let mut whole = vec![0; bytes.len()];
-            AddOffset.apply(0, &bytes, &mut whole);
-            assert!(std::fs::read(&target).unwrap() == whole);
-        });
-        piped(&|input| {
-            let (output, sum) = (Output::replace(&target).unwrap(), RunningSum(Mutex::default()));
-            transform(&sum, input, output, choice, Durability::None, &progress).unwrap();
-            assert!(std::fs::read(&target).unwrap() == RunningSum::of(&bytes));
         });
     }
 }
