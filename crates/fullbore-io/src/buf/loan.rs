@@ -267,6 +267,11 @@ mod tests {
         unsafe { loan.advance(loan.bytes()) };
     }
 
+    /// Three segments of four bytes.
+    fn parts() -> Vec<Box<[u8]>> {
+        (1..=3).map(|byte| Box::<[u8]>::from([byte; 4])).collect()
+    }
+
     #[test]
     fn a_vector_comes_back_filled_after_moves() {
         let loan = Loan::new(Vec::<u8>::with_capacity(100), Direction::Read);
@@ -294,8 +299,7 @@ mod tests {
 
     #[test]
     fn the_moved_part_stays_and_segments_follow_each_other() {
-        let parts: Vec<Box<[u8]>> = vec![vec![1; 4].into(), vec![2; 4].into(), vec![3; 4].into()];
-        let mut loan = Loan::new(parts, Direction::Read);
+        let mut loan = Loan::new(parts(), Direction::Read);
         loan.shorten(PIECES, 6);
         fill(&mut loan, 8);
         assert!(!loan.is_whole());
@@ -310,8 +314,7 @@ mod tests {
     #[test]
     fn a_shortened_loan_moves_the_first_bytes() {
         for most in 0..14 {
-            let parts: Vec<Box<[u8]>> = vec![vec![1; 4].into(), vec![2; 4].into(), vec![3; 4].into()];
-            let mut loan = Loan::new(parts, Direction::Read);
+            let mut loan = Loan::new(parts(), Direction::Read);
             loan.shorten(PIECES, most);
             assert_eq!(loan.bytes(), most.min(12));
             fill(&mut loan, 9);
@@ -326,8 +329,7 @@ mod tests {
     #[test]
     fn calls_on_slices_move_piece_by_piece_up_to_a_short_one() {
         for (results, want) in [([4, 4, 4], 12), ([4, 1, 4], 5), ([9, 4, 4], 12), ([0, 4, 4], 0)] {
-            let parts: Vec<Box<[u8]>> = vec![vec![0; 4].into(); 3];
-            let mut loan = Loan::new(parts, Direction::Read);
+            let mut loan = Loan::new(parts(), Direction::Read);
             let mut calls = 0;
             let read = |data: &mut [u8], done: usize| {
                 assert_eq!(done, calls * 4);

@@ -148,13 +148,9 @@ impl Direct {
 
     /// The direct handle, if a read of these pieces satisfies its constraints.
     pub(super) fn straight(&self, pieces: &[IoVec], offset: u64) -> Option<&File> {
-        let Rule { unit, memory, .. } = self.reads;
-        let mut bytes = 0;
-        let aligned = pieces.iter().all(|piece| {
-            bytes += piece.iov_len;
-            piece.iov_base.addr().is_multiple_of(memory) && piece.iov_len.is_multiple_of(unit)
-        });
-        let fits = aligned && offset.is_multiple_of(unit as u64) && !past_every_end(offset, bytes);
+        let places = pieces.iter().map(|piece| (piece.iov_base.addr(), piece.iov_len));
+        let bytes = pieces.iter().map(|piece| piece.iov_len).sum();
+        let fits = all_straight(self.reads, offset, places) && !past_every_end(offset, bytes);
         (fits && self.readable && !self.gave_up()).then_some(&self.file)
     }
 
