@@ -80,6 +80,11 @@ impl Dispatch {
         forks() != self.forks
     }
 
+    /// The lock, unless this process [is a forked child](Self::is_foreign).
+    fn lock_own(&self) -> Option<Locked<'_>> {
+        (!self.is_foreign()).then(|| self.lock())
+    }
+
     /// Accepts an operation, or returns it if it cannot run.
     // Boxing the returned operation would allocate, which no operation may.
     #[allow(clippy::result_large_err)]
@@ -176,10 +181,7 @@ impl Dispatch {
 
     #[cfg(any(feature = "tokio", feature = "futures", test))]
     pub(super) fn is_done(self: &Arc<Self>, key: Key) -> bool {
-        if self.is_foreign() {
-            return false;
-        }
-        let mut core = self.lock();
+        let Some(mut core) = self.lock_own() else { return false };
         self.reap(&mut core);
         core.hand_over();
         let done = core.slots.is_done(key);
@@ -188,10 +190,7 @@ impl Dispatch {
     }
 
     pub(super) fn cancel(self: &Arc<Self>, key: Key) {
-        if self.is_foreign() {
-            return;
-        }
-        let mut core = self.lock();
+        let Some(mut core) = self.lock_own() else { return };
         let cancelled = || io::Error::from(Code::CANCELLED);
         let Core { slots, wakes, .. } = &mut *core;
         if slots.recall(key, Err(cancelled()), wakes) {
@@ -209,10 +208,7 @@ impl Dispatch {
 
     /// Detaches an operation whose future is dropped. A read is cancelled where possible; one that has started keeps its resources.
     pub(super) fn detach(self: &Arc<Self>, key: Key) {
-        if self.is_foreign() {
-            return;
-        }
-        let mut core = self.lock();
+        let Some(mut core) = self.lock_own() else { return };
         let (waker, gone) = core.slots.detach(key);
         core.gone.extend(gone);
         let read = match core.slots.flight(key) {
@@ -228,10 +224,7 @@ impl Dispatch {
 
     /// Closes the driver after its last handle: the threads end once the operations in flight are complete.
     pub(super) fn close(&self) {
-        if self.is_foreign() {
-            return;
-        }
-        let mut core = self.lock();
+        let Some(mut core) = self.lock_own() else { return };
         core.closing = true;
         self.work.notify_all();
         self.wake_watch();
@@ -243,10 +236,7 @@ impl Dispatch {
 
     /// Returns the number of operations that wait and the number in flight.
     pub(super) fn open(&self) -> (usize, usize) {
-        if self.is_foreign() {
-            return (0, 0);
-        }
-        let core = self.lock();
+        let Some(core) = self.lock_own() else { return (0, 0) };
         (core.slots.open() - core.slots.flying(), core.slots.flying())
     }
 }
