@@ -66,19 +66,13 @@ impl Ends {
 
     /// Reads once.
     pub(super) fn read(&mut self, data: &mut [u8], offset: u64) -> Result<usize> {
-        match self.read_unless_flowing(data, offset)? {
-            Some(count) => Ok(count),
-            None => self.file.read_next(data),
+        if !self.flows() {
+            let result = self.file.read_at(data, offset);
+            if let Some(count) = self.learn(result)? {
+                return Ok(count);
+            }
         }
-    }
-
-    /// Reads once at an offset; `None` if the file has no offsets.
-    fn read_unless_flowing(&mut self, data: &mut [u8], offset: u64) -> Result<Option<usize>> {
-        if self.flows() {
-            return Ok(None);
-        }
-        let result = self.file.read_at(data, offset);
-        self.learn(result)
+        self.file.read_next(data)
     }
 
     /// Reads once at an offset to the end of `bytes`, which have spare capacity for `most` bytes; `None` if the file has no offsets.
