@@ -364,14 +364,12 @@ fn system_failure(name: &OsStr, error: io::Error) -> Exit {
 fn report_error(error: &Error) -> Exit {
     match (error.kind(), error.raw_os_error()) {
         (ErrorKind::BrokenPipe, _) => Exit::BrokenPipe,
-        (ErrorKind::Changed, _) => {
-            Exit::eprint(&format!("cmp: {error}\n"));
-            Exit::Reported(3)
+        (kind, Some(number)) if kind != ErrorKind::Changed => {
+            system_failure(error.path().as_os_str(), io::Error::from_raw_os_error(number))
         }
-        (_, Some(number)) => system_failure(error.path().as_os_str(), io::Error::from_raw_os_error(number)),
-        _ => {
+        (kind, _) => {
             Exit::eprint(&format!("cmp: {error}\n"));
-            Exit::Reported(2)
+            Exit::Reported(if kind == ErrorKind::Changed { 3 } else { 2 })
         }
     }
 }

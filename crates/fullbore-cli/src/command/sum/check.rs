@@ -169,12 +169,12 @@ impl VerdictReporter<'_> {
             Verdict::Passed(Item::List(path)) => self.list = List { path, ..List::default() },
             Verdict::Passed(Item::Unreadable(path)) => {
                 self.bad = true;
-                self.eprint(&format!("{}: {}: read error\n", program(""), list_name(&path)));
+                self.run.output.eprint(&format!("{}: {}: read error\n", program(""), list_name(&path)));
             }
             Verdict::Passed(Item::Closed(path, error)) => {
                 self.bad = true;
                 let text = Error::io("read", &path, error);
-                self.eprint(&error_line(&path, &text));
+                self.run.output.eprint(&error_line(&path, &text));
             }
             Verdict::Passed(Item::Malformed(number, last)) => {
                 self.list.malformed += 1;
@@ -185,7 +185,7 @@ impl VerdictReporter<'_> {
                         "{}: {path}: {number}: improperly formatted {tag}checksum line\n",
                         program("")
                     );
-                    self.eprint(&text);
+                    self.run.output.eprint(&text);
                 }
             }
             Verdict::Passed(Item::End) => self.end(),
@@ -222,7 +222,7 @@ impl VerdictReporter<'_> {
                     return self.line(&expected, &format!("FAILED ({file_result})"), None);
                 }
                 self.list.unreadable += 1;
-                self.eprint(&error_line(&expected.name, &error));
+                self.run.output.eprint(&error_line(&expected.name, &error));
                 return self.line(&expected, "FAILED open or read", None);
             }
         }
@@ -305,12 +305,8 @@ impl VerdictReporter<'_> {
         let strict = self.how.strict || b3sum && !is_cksum();
         self.bad |= matched == 0 || mismatched > 0 || unreadable > 0 || strict && malformed > 0;
         if !text.is_empty() {
-            self.eprint(&text);
+            self.run.output.eprint(&text);
         }
-    }
-
-    fn eprint(&mut self, text: &str) {
-        self.run.output.eprint(text);
     }
 }
 

@@ -58,15 +58,16 @@ impl Passes {
         }
         let multi_hash = MultiHash::new(hashes);
         let file = &if multi_hash.may_be_cut() { file.clone() } else { file.stamped()? };
-        if multi_hash.may_be_cut() || file.starting_stamp()?.len < SMALL && file.seekable() {
+        let alone = |worker: &mut Worker| {
             let (sums, stats) = executor.fold(&multi_hash, file, worker)?;
-            return Ok((stats.bytes, sums.into_iter().map(|sum| sum.finish()).collect()));
+            Ok((sums.into_iter().map(|sum| sum.finish()).collect::<Vec<_>>(), stats))
+        };
+        if multi_hash.may_be_cut() || file.starting_stamp()?.len < SMALL && file.seekable() {
+            return alone(worker).map(|(sums, stats)| (stats.bytes, sums));
         }
         let others = self.0.fetch_add(1, Ordering::Relaxed);
         let result = match executor.workers().saturating_sub(others) {
-            0 | 1 => executor
-                .fold(&multi_hash, file, worker)
-                .map(|(sums, stats)| (sums.into_iter().map(|sum| sum.finish()).collect::<Vec<_>>(), stats)),
+            0 | 1 => alone(worker),
             free => PipelinedHashes::run(hashes, free, |pipeline| executor.fold(pipeline, file, worker)),
         };
         self.0.fetch_sub(1, Ordering::Relaxed);
