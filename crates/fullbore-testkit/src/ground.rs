@@ -65,6 +65,16 @@ pub fn write_file(directory: impl AsRef<Path>, name: &str, content: impl AsRef<[
     path
 }
 
+/// The names in a directory, sorted, without the `lost+found` of a file system's root.
+pub fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+    let name = |entry: std::io::Result<fs::DirEntry>| entry.expect("an entry").file_name();
+    let names = entries.map(|entry| name(entry).into_string().expect("a name in Unicode"));
+    let mut names: Vec<_> = names.filter(|name| name != "lost+found").collect();
+    names.sort();
+    names
+}
+
 /// Reads `len` bytes at an offset by std, or fewer at the end.
 pub fn read_at(path: &Path, offset: u64, len: usize) -> Vec<u8> {
     let mut file = File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));

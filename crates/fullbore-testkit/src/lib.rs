@@ -1,10 +1,13 @@
 //! Helpers shared by the workspace's test suites.
 #![forbid(unsafe_code)]
 
+use std::fmt::{Debug, Display};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::{Duration, Instant};
 
 pub mod ground;
 pub mod mounts;
+pub mod processes;
 
 /// Error numbers of the system that tests expect.
 pub mod numbers {
@@ -43,6 +46,25 @@ pub fn cases<T>(test: &str, one_in: usize, all: impl IntoIterator<Item = T>) -> 
     all.into_iter()
         .enumerate()
         .filter_map(move |(index, case)| (index == 0 || index % step == place(index / step)).then_some(case))
+}
+
+/// Returns what a test needs; `None`, with the reason printed, if it is missing.
+pub fn or_skip<T>(what: &str, found: Result<T, impl Display>) -> Option<T> {
+    found.inspect_err(|reason| println!("skipped: {what}: {reason}")).ok()
+}
+
+/// Waits until `look` returns `wanted`; panics after a time that a busy machine does not need.
+#[track_caller]
+pub fn assert_eventually<T: Debug + PartialEq>(what: impl Debug, wanted: T, mut look: impl FnMut() -> T) {
+    let end = Instant::now() + Duration::from_secs(60);
+    loop {
+        let found = look();
+        if found == wanted {
+            return;
+        }
+        assert!(Instant::now() < end, "{what:?}: {found:?}, not {wanted:?}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 #[cfg(test)]
