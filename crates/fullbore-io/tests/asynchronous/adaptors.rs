@@ -1,12 +1,7 @@
 //! `AsyncStream` through the traits of tokio and futures, as their users call it.
 
 use super::*;
-use fullbore_io::asynchronous::AsyncStream;
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _, AsyncWriteExt as _};
-
-fn stream(file: File, driver: &Driver) -> AsyncStream {
-    AsyncStream::new(AsyncFile::new(file, driver))
-}
 
 fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().build().unwrap()

@@ -66,32 +66,6 @@ fn a_failed_sync_fails_the_writes_after_it() {
     }
 }
 
-#[test]
-fn every_policy_transfers_the_same_bytes() {
-    for driver in drivers(4) {
-        for cache in [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct] {
-            let mut want = pattern(300_000);
-            let (_dir, path) = temporary_file(&want);
-            let (file, support) = File::open_write(&path).unwrap().with_cache(cache);
-            let file = AsyncFile::new(file, &driver);
-            let name = format!("{cache} ({support:?}), {:?}", driver.backend());
-            for (offset, len) in [(0, 4096), (1, 4096), (4095, 2), (8192, 65_536), (123_456, 100_001)] {
-                let (result, got) = block_on(file.read_exact_at(vec![0; len], offset as u64));
-                result.unwrap();
-                assert!(got == want[offset..offset + len], "{name}: {offset} {len}");
-                let new: Vec<u8> = got.iter().map(|byte| byte ^ 0x55).collect();
-                want[offset..offset + len].copy_from_slice(&new);
-                block_on(file.write_all_at(new, offset as u64)).0.unwrap();
-            }
-            // Beyond the end, into uninitialised memory.
-            let (result, got) = block_on(file.read_at(Vec::<u8>::with_capacity(10_000), 299_000));
-            let count = result.unwrap();
-            assert!(got == want[299_000..299_000 + count], "{name}");
-            assert!(std::fs::read(&path).unwrap() == want, "{name}");
-        }
-    }
-}
-
 /// Reads of whole blocks into aligned memory bypass the cache, on the ring if there is one.
 #[test]
 fn direct_reads_leave_the_cache_empty() {

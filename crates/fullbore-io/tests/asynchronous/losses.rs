@@ -1,30 +1,12 @@
 //! Writes whose futures or streams are dropped: an output is not complete without their bytes.
 
 use super::*;
-use fullbore_io::asynchronous::{AsyncStream, BlockingCall};
 use fullbore_io::fault::{Fault, Plan};
 use fullbore_io::file::{Durability, Output};
 use futures_lite::AsyncWriteExt as _;
-use std::sync::mpsc::{Receiver, Sender, channel};
-
-/// Occupies the only thread of a driver until the sender is dropped.
-fn busy_driver(in_flight: usize) -> (Driver, Sender<()>, BlockingCall<AsyncFile>) {
-    let driver = Driver::new(DriverConfig { backend: Backend::Threads, in_flight, threads: 1 }).unwrap();
-    let (release, released): (_, Receiver<()>) = channel();
-    let mut blocked = AsyncFile::open_with(&driver, move || {
-        let _ = released.recv();
-        File::open("missing")
-    });
-    assert!(block_on(poll_once(&mut blocked)).is_none());
-    (driver, release, blocked)
-}
 
 fn wait_until_idle(driver: &Driver) {
-    let end = Instant::now() + Duration::from_secs(5);
-    while driver.load() != (0, 0) {
-        assert!(Instant::now() < end, "{:?}", driver.load());
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    assert_eventually("load", (0, 0), || driver.load());
 }
 
 /// One write waits to start when it is dropped, the next ends short. A write of one byte is never short.
@@ -60,7 +42,7 @@ fn the_accepted_writes_of_a_dropped_stream_are_written() {
         let (driver, release, _blocked) = busy_driver(in_flight);
         let (_dir, path) = temporary_file(b"old");
         let output = Output::replace(&path).unwrap();
-        let mut stream = AsyncStream::new(AsyncFile::new(output.file().clone(), &driver));
+        let mut stream = stream(output.file().clone(), &driver);
         block_on(stream.write_all(b"accepted ")).unwrap();
         block_on(stream.write_all(b"bytes")).unwrap();
         let waits = driver.load() != (0, 1);
@@ -87,7 +69,7 @@ fn a_loss_of_a_dropped_stream_is_reported_and_poisons_the_file() {
         let (_dir, path) = temporary_file(b"old");
         let plan = Plan::new(1).with(Fault::NoSpace { at: 1500 });
         let output = Output::replace(&path).unwrap().with_faults(&plan);
-        let mut stream = AsyncStream::new(AsyncFile::new(output.file().clone(), &driver));
+        let mut stream = stream(output.file().clone(), &driver);
         // A third write would find the fault at once and wait for these.
         for _ in 0..2 {
             if block_on(stream.write_all(&[7; 1000])).is_err() {
@@ -122,8 +104,7 @@ fn a_dropped_stream_writes_its_bytes_to_a_pipe() {
     use std::io::Read as _;
     for driver in drivers(4) {
         let (mut reader, writer) = std::io::pipe().unwrap();
-        let mut stream =
-            AsyncStream::new(AsyncFile::new(File::from_fd(writer.into(), "pipe").unwrap(), &driver));
+        let mut stream = stream(File::from_fd(writer.into(), "pipe").unwrap(), &driver);
         block_on(stream.write_all(&pattern(1 << 20))).unwrap();
         drop((stream, driver));
         let mut bytes = Vec::new();

@@ -1,6 +1,8 @@
 //! Asynchronous files on every backend, compared with std.
 
 mod adaptors;
+#[path = "../drivers/mod.rs"]
+mod drivers;
 mod faults;
 mod losses;
 mod opens;
@@ -12,17 +14,23 @@ mod transfers;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::future::Future;
+use std::io::PipeWriter;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, Waker};
+use std::sync::mpsc::{Sender, channel};
+use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
-use fullbore_io::asynchronous::{AsyncFile, Backend, Driver, DriverConfig};
+use fullbore_io::asynchronous::{AsyncFile, AsyncStream, Backend, BlockingCall, Driver, DriverConfig};
 use fullbore_io::buf::{Buffer, Segment};
 use fullbore_io::error::ErrorKind;
 use fullbore_io::file::File;
+use fullbore_testkit::assert_eventually;
 use futures_lite::future::{block_on, poll_once};
+
+use drivers::drivers;
 
 struct Counting;
 thread_local!(static ALLOCATIONS: Cell<usize> = const { Cell::new(0) });
@@ -43,21 +51,35 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Returns one driver per available backend.
-fn drivers(in_flight: usize) -> Vec<Driver> {
-    let with = |backend| Driver::new(DriverConfig { backend, in_flight, threads: 4 });
-    let mut drivers = vec![with(Backend::Threads).unwrap()];
-    let auto = with(Backend::Auto).unwrap();
-    assert_ne!(auto.backend(), Backend::Auto);
-    assert_eq!(auto.load(), (0, 0));
-    match auto {
-        auto if auto.backend() == Backend::Threads => println!("skipped: {:?}", with(Backend::Uring).err()),
-        auto => drivers.push(auto),
-    }
-    drivers
+/// Starts a call that has a thread and a place of the driver until the sender is dropped.
+fn blocking_call(driver: &Driver) -> (Sender<()>, BlockingCall<AsyncFile>) {
+    let (release, released) = channel();
+    let mut blocked = AsyncFile::open_with(driver, move || {
+        let _ = released.recv();
+        File::open("missing")
+    });
+    assert!(block_on(poll_once(&mut blocked)).is_none());
+    (release, blocked)
 }
 
-fn temporary_file(bytes: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
+/// Returns a driver of one thread, with a [`blocking_call`] on it.
+fn busy_driver(in_flight: usize) -> (Driver, Sender<()>, BlockingCall<AsyncFile>) {
+    let driver = Driver::new(DriverConfig { backend: Backend::Threads, in_flight, threads: 1 }).unwrap();
+    let (release, blocked) = blocking_call(&driver);
+    (driver, release, blocked)
+}
+
+fn stream(file: File, driver: &Driver) -> AsyncStream {
+    AsyncStream::new(AsyncFile::new(file, driver))
+}
+
+/// Returns the reading end of a pipe, and the other end.
+fn pipe(driver: &Driver) -> (AsyncFile, PipeWriter) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    (AsyncFile::new(File::from_fd(reader.into(), "pipe").unwrap(), driver), writer)
+}
+
+fn temporary_file(bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("file");
     std::fs::write(&path, bytes).unwrap();

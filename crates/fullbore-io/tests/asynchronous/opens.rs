@@ -15,11 +15,7 @@ fn dropped_opens_leave_no_descriptor() {
             let mut open = Box::pin(AsyncFile::open_with(&driver, move || File::open(path)));
             let _ = block_on(poll_once(open.as_mut()));
         }
-        let end = Instant::now() + Duration::from_secs(5);
-        while open_handles(&path) > 0 {
-            assert!(Instant::now() < end, "{} descriptors are open", open_handles(&path));
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        assert_eventually("open descriptors", 0, || open_handles(&path));
     }
 }
 

@@ -3,6 +3,13 @@
 use super::*;
 use fullbore_io::file::{Durability, Mode, OpenOptions};
 
+/// Opens a file for writes that are synced, which are never made in the first poll.
+fn synced_file(path: &Path, driver: &Driver) -> AsyncFile {
+    let mut options = OpenOptions::new();
+    let file = options.mode(Mode::OpenOrCreate).write_through(Durability::Data).open(path).unwrap();
+    AsyncFile::new(file, driver)
+}
+
 /// rio#1, glommio#52, foyer#1286: buffers freed while the kernel still writes to them.
 #[test]
 fn a_dropped_read_keeps_its_buffer_until_completion() {
@@ -20,8 +27,7 @@ fn a_dropped_read_keeps_its_buffer_until_completion() {
         unsafe fn filled(&mut self, _: usize) {}
     }
     for driver in drivers(4) {
-        let (reader, mut writer) = std::io::pipe().unwrap();
-        let file = AsyncFile::new(File::from_fd(reader.into(), "pipe").unwrap(), &driver);
+        let (file, mut writer) = pipe(&driver);
         let freed = Arc::new(AtomicBool::new(false));
         let mut read = Box::pin(file.read_at(Watched(vec![0; 4096].into(), freed.clone()), 0));
         assert!(block_on(poll_once(read.as_mut())).is_none());
@@ -35,19 +41,14 @@ fn a_dropped_read_keeps_its_buffer_until_completion() {
         drop((file, driver));
         use std::io::Write;
         let _ = writer.write_all(b"late");
-        let end = Instant::now() + Duration::from_secs(5);
-        while !freed.load(Ordering::SeqCst) {
-            assert!(Instant::now() < end, "the buffer leaked");
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        assert_eventually("the buffer is freed", true, || freed.load(Ordering::SeqCst));
     }
 }
 
 #[test]
 fn a_cancelled_read_returns_its_buffer() {
     for driver in drivers(1) {
-        let (reader, _writer) = std::io::pipe().unwrap();
-        let file = AsyncFile::new(File::from_fd(reader.into(), "pipe").unwrap(), &driver);
+        let (file, _writer) = pipe(&driver);
         let mut read = pin!(file.read_at(vec![1; 8], 0));
         assert!(block_on(poll_once(read.as_mut())).is_none());
         assert_eq!(driver.load(), (0, 1));
@@ -63,28 +64,16 @@ fn a_cancelled_read_returns_its_buffer() {
 fn a_transfer_cancelled_before_its_start_never_runs() {
     for driver in drivers(1) {
         let (_dir, path) = temporary_file(b"old");
-        // Writes that are synced are never made in the first poll.
-        let mut options = OpenOptions::new();
-        let file = options.mode(Mode::OpenOrCreate).write_through(Durability::Data).open(&path).unwrap();
-        let file = AsyncFile::new(file, &driver);
-        let (release, released) = std::sync::mpsc::channel();
-        let mut first = pin!(AsyncFile::open_with(&driver, {
-            let path = path.clone();
-            move || {
-                released.recv().unwrap();
-                File::open(path)
-            }
-        }));
-        let mut second = pin!(file.write_all_at(b"new".to_vec(), 0));
-        let mut context = Context::from_waker(Waker::noop());
-        assert!(first.as_mut().poll(&mut context).is_pending());
-        assert!(second.as_mut().poll(&mut context).is_pending());
+        let file = synced_file(&path, &driver);
+        let (release, first) = blocking_call(&driver);
+        let mut second = file.write_all_at(b"new".to_vec(), 0);
+        assert!(block_on(poll_once(&mut second)).is_none());
         assert_eq!(driver.load(), (1, 1));
         second.cancel();
-        let Poll::Ready((result, buffer)) = second.poll(&mut context) else { panic!("still pending") };
+        let (result, buffer) = block_on(poll_once(second)).expect("still pending");
         assert_eq!((result.unwrap_err().kind(), buffer), (ErrorKind::Cancelled, b"new".to_vec()));
-        release.send(()).unwrap();
-        block_on(first).unwrap();
+        drop(release);
+        block_on(first).unwrap_err();
         assert_eq!(std::fs::read(&path).unwrap(), b"old");
     }
 }
@@ -92,18 +81,9 @@ fn a_transfer_cancelled_before_its_start_never_runs() {
 /// Each drop once took time in proportion to the number of waiting operations.
 #[test]
 fn many_waiting_transfers_are_dropped_as_fast_as_they_are_made() {
-    let driver = Driver::new(DriverConfig { backend: Backend::Threads, in_flight: 1, threads: 1 }).unwrap();
+    let (driver, release, first) = busy_driver(1);
     let (_dir, path) = temporary_file(b"");
-    // Writes that are synced are never made in the first poll.
-    let mut options = OpenOptions::new();
-    let file = options.mode(Mode::OpenOrCreate).write_through(Durability::Data).open(&path).unwrap();
-    let file = AsyncFile::new(file, &driver);
-    let (release, released) = std::sync::mpsc::channel::<()>();
-    let mut first = Box::pin(AsyncFile::open_with(&driver, move || {
-        let _ = released.recv();
-        File::open(path)
-    }));
-    assert!(block_on(poll_once(first.as_mut())).is_none());
+    let file = synced_file(&path, &driver);
     let begun = Instant::now();
     let mut writes: Vec<_> = (0..100_000).map(|_| file.write_at(vec![0u8], 0)).collect();
     for write in &mut writes {
@@ -116,16 +96,15 @@ fn many_waiting_transfers_are_dropped_as_fast_as_they_are_made() {
     let dropped = begun.elapsed();
     assert!(dropped < made * 4, "made in {made:?}, dropped in {dropped:?}");
     assert_eq!(driver.load(), (0, 1));
-    release.send(()).unwrap();
-    block_on(first).unwrap();
+    drop(release);
+    block_on(first).unwrap_err();
 }
 
 /// The kernel cancels operations of a thread that ends.
 #[test]
 fn a_read_outlives_the_thread_that_started_it() {
     for driver in drivers(4) {
-        let (reader, mut writer) = std::io::pipe().unwrap();
-        let file = AsyncFile::new(File::from_fd(reader.into(), "pipe").unwrap(), &driver);
+        let (file, mut writer) = pipe(&driver);
         let mut read = Box::pin(file.read_at(vec![0; 8], 0));
         let read = std::thread::spawn(move || {
             assert!(block_on(poll_once(read.as_mut())).is_none());
@@ -152,25 +131,18 @@ fn a_dropped_waker_may_start_and_cancel_operations() {
             assert!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
         }
     }
-    let (done, ended) = std::sync::mpsc::channel();
+    let (done, ended) = channel();
     std::thread::spawn(move || {
         for driver in drivers(1) {
             let (_dir, path) = temporary_file(b"old");
-            // Writes that are synced are never made in the first poll.
-            let mut options = OpenOptions::new();
-            let file = options.mode(Mode::OpenOrCreate).write_through(Durability::Data).open(&path).unwrap();
-            let file = AsyncFile::new(file, &driver);
+            let file = synced_file(&path, &driver);
             let pends = |future: &mut (dyn Future<Output = _> + Unpin)| {
                 let waker = Waker::from(Arc::new(Starter(file.clone())));
                 std::pin::Pin::new(future).poll(&mut Context::from_waker(&waker)).is_pending()
             };
-            let (release, released) = std::sync::mpsc::channel::<()>();
-            let mut first = Box::pin(AsyncFile::open_with(&driver, move || {
-                let _ = released.recv();
-                File::open(path)
-            }));
+            let (release, mut first) = blocking_call(&driver);
             let waker = Waker::from(Arc::new(Starter(file.clone())));
-            assert!(first.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+            assert!(pin!(&mut first).poll(&mut Context::from_waker(&waker)).is_pending());
             drop(waker);
             let mut cancelled = file.write_all_at(b"new".to_vec(), 0);
             assert!(pends(&mut cancelled) && pends(&mut cancelled), "the second waker replaces the first");

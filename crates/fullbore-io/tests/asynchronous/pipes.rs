@@ -2,17 +2,12 @@
 
 use super::*;
 use fullbore_io::file::{Durability, Mode, OpenOptions};
-use std::io::{PipeWriter, Write as _};
+use std::io::Write as _;
 #[cfg(unix)]
 use {
     rustix::fs::OFlags,
     std::io::{PipeReader, Read as _},
 };
-
-fn pipe(driver: &Driver) -> (AsyncFile, PipeWriter) {
-    let (reader, writer) = std::io::pipe().unwrap();
-    (AsyncFile::new(File::from_fd(reader.into(), "pipe").unwrap(), driver), writer)
-}
 
 /// Returns a pipe without room, and the number of bytes in it.
 #[cfg(unix)]
@@ -43,11 +38,7 @@ fn use_a_file(driver: &Driver) {
 }
 
 fn wait_for_load(driver: &Driver, load: (usize, usize)) {
-    let end = Instant::now() + Duration::from_secs(5);
-    while driver.load() != load {
-        assert!(Instant::now() < end, "{:?}: {:?}, not {load:?}", driver.backend(), driver.load());
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    assert_eventually(driver.backend(), load, || driver.load());
 }
 
 #[test]
@@ -203,7 +194,7 @@ fn abandoned_copies_of_pipes_stop_no_other_call() {
             // A call that no thread has taken would not be made.
             std::thread::sleep(Duration::from_millis(20));
         }
-        let (done, ended) = std::sync::mpsc::channel();
+        let (done, ended) = channel();
         std::thread::spawn({
             let driver = driver.clone();
             move || {
@@ -233,13 +224,8 @@ fn more_transfers_than_descriptors_wait_for_one_pipe() {
         assert!(block_on(poll_once(read.as_mut())).is_none());
     }
     writer.write_all(b"x").unwrap();
-    let end = Instant::now() + Duration::from_secs(20);
-    let mut done = 0;
-    while done == 0 {
-        assert!(Instant::now() < end, "no read ends");
-        done = reads.iter_mut().filter_map(|read| block_on(poll_once(read.as_mut()))).count();
-    }
-    assert_eq!(done, 1);
+    let ended = || reads.iter_mut().filter_map(|read| block_on(poll_once(read.as_mut()))).count();
+    assert_eventually("reads that end", 1, ended);
 }
 
 #[test]

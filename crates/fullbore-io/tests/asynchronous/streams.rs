@@ -1,17 +1,12 @@
 //! Writes in flight behind a stream: their order, their failures, and what waits for them.
 
 use super::*;
-use fullbore_io::asynchronous::AsyncStream;
 use fullbore_io::fault::{Fault, Plan};
 use fullbore_io::file::{Mode, OpenOptions};
 use futures_lite::{AsyncReadExt as _, AsyncWriteExt as _};
 #[cfg(unix)]
 use std::io::Write as _;
 use std::io::{Read as _, SeekFrom};
-
-fn stream(file: File, driver: &Driver) -> AsyncStream {
-    AsyncStream::new(AsyncFile::new(file, driver))
-}
 
 #[test]
 fn long_slices_are_written_and_read_in_few_calls() {
@@ -204,31 +199,5 @@ fn a_stream_reads_no_byte_of_a_pipe_ahead() {
             other.read_exact(&mut rest).unwrap();
             assert_eq!(rest, pattern(300)[110..], "{:?}", driver.backend());
         });
-    }
-}
-
-/// A write that has begun belongs to the file, even if its stream is dropped.
-#[test]
-fn an_output_is_not_complete_before_the_writes_of_a_dropped_stream() {
-    let driver = Driver::new(DriverConfig { backend: Backend::Threads, in_flight: 4, threads: 1 }).unwrap();
-    let (_dir, path) = temporary_file(b"old");
-    let (release, wait) = std::sync::mpsc::channel::<()>();
-    let mut blocked = Box::pin(AsyncFile::open_with(&driver, move || {
-        let _ = wait.recv();
-        File::open("missing")
-    }));
-    assert!(block_on(poll_once(blocked.as_mut())).is_none());
-    let output = fullbore_io::file::Output::replace(&path).unwrap();
-    let mut stream = AsyncStream::new(AsyncFile::new(output.file().clone(), &driver));
-    block_on(stream.write_all(b"new")).unwrap();
-    let waits = driver.load() != (0, 1);
-    drop(stream);
-    let committed = output.commit(fullbore_io::file::Durability::None);
-    drop(release);
-    if waits {
-        assert_eq!(committed.unwrap_err().kind(), ErrorKind::Invalid);
-        assert_eq!(std::fs::read(&path).unwrap(), b"old");
-    } else {
-        println!("skipped: a write in progress: this file system's writes do not wait");
     }
 }

@@ -5,20 +5,6 @@ use fullbore_io::file::{Access, Durability, Mode, OpenOptions, Output, Share};
 use super::*;
 
 #[test]
-fn cold_bytes_are_read() {
-    for driver in drivers(4) {
-        let want = pattern(100_000);
-        let (_dir, path) = temporary_file(&want);
-        let file = AsyncFile::new(File::open_write(&path).unwrap(), &driver);
-        file.file().sync_data().unwrap();
-        let _ = file.file().drop_cache();
-        let (result, got) = block_on(file.read_exact_at(vec![0; 90_000].into_boxed_slice(), 5));
-        assert_eq!(result.unwrap(), 90_000);
-        assert!(got[..] == want[5..90_005]);
-    }
-}
-
-#[test]
 fn a_system_error_returns_the_buffer() {
     for driver in drivers(4) {
         let (_dir, path) = temporary_file(b"x");

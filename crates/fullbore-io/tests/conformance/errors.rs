@@ -12,11 +12,6 @@ use fullbore_testkit::numbers;
 /// The kind of the error of a transfer for which the file was not opened.
 const NOT_OPENED_FOR: ErrorKind = if cfg!(windows) { ErrorKind::PermissionDenied } else { ErrorKind::Io };
 
-/// Returns the system's error number, if the error is the system's.
-fn number(error: &Error) -> Option<i32> {
-    std::error::Error::source(error)?.downcast_ref::<std::io::Error>()?.raw_os_error()
-}
-
 fn assert_refused(error: &Error, kind: ErrorKind, path: &Path, interface: &Interface) {
     assert_eq!((error.kind(), error.path()), (kind, path), "{}: {error}", interface.name());
 }
@@ -32,7 +27,7 @@ fn calls_must_match_the_open_mode() {
             reader.write_all_vectored_at(&[b"n".to_vec(), b"o".to_vec()], 0).unwrap_err(),
         ] {
             assert_refused(&error, NOT_OPENED_FOR, &path, interface);
-            assert_eq!(number(&error), Some(numbers::NOT_OPENED_FOR), "{}: {error}", interface.name());
+            assert_eq!(error.raw_os_error(), Some(numbers::NOT_OPENED_FOR), "{}: {error}", interface.name());
         }
         let writer = fs::OpenOptions::new().write(true).open(&path).unwrap();
         let writer = interface.take(writer, &path).unwrap();
@@ -42,7 +37,7 @@ fn calls_must_match_the_open_mode() {
             writer.read_exact_vectored_at(&mut [vec![0; 2], vec![0; 2]], 0).unwrap_err(),
         ] {
             assert_refused(&error, NOT_OPENED_FOR, &path, interface);
-            assert_eq!(number(&error), Some(numbers::NOT_OPENED_FOR), "{}: {error}", interface.name());
+            assert_eq!(error.raw_os_error(), Some(numbers::NOT_OPENED_FOR), "{}: {error}", interface.name());
         }
         writer.write_all_at(b"BYTES", 0).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"BYTES");
@@ -66,7 +61,7 @@ fn directories_and_missing_files_are_refused() {
         for result in [interface.open(&missing), interface.open_write(&missing)] {
             let error = result.err().expect("a missing file was opened");
             assert_refused(&error, ErrorKind::NotFound, &missing, interface);
-            assert_eq!(number(&error), Some(2), "{}", interface.name());
+            assert_eq!(error.raw_os_error(), Some(2), "{}", interface.name());
         }
         assert!(!missing.exists());
     });

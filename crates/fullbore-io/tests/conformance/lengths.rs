@@ -113,6 +113,26 @@ fn writes_of_every_length_at_every_offset() {
     });
 }
 
+/// Longer than a bounce buffer.
+#[test]
+fn long_transfers_within_a_file_move_every_byte() {
+    each(|directory, interface| {
+        let path = directory.join("file");
+        let mut model = bytes(300_000, 6);
+        fs::write(&path, &model).unwrap();
+        let file = interface.open_write(&path).unwrap();
+        for (offset, len) in [(0, 4096), (1, 4096), (4095, 2), (8192, 65_536), (123_456, 100_001)] {
+            let mut data = vec![0; len];
+            file.read_exact_at(&mut data, offset as u64).unwrap();
+            assert!(data == model[offset..offset + len], "{} {len} bytes at {offset}", interface.name());
+            data.iter_mut().for_each(|byte| *byte ^= 0x55);
+            model[offset..offset + len].copy_from_slice(&data);
+            file.write_all_at(&data, offset as u64).unwrap();
+        }
+        assert!(fs::read(&path).unwrap() == model, "{}", interface.name());
+    });
+}
+
 #[test]
 fn an_empty_buffer_transfers_nothing() {
     each(|directory, interface| {

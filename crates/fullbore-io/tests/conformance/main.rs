@@ -1,6 +1,8 @@
-//! One suite for all interfaces to a file: synchronous under each cache policy, asynchronous over threads and over a ring. A
-//! new interface is added to [`subject::each`] and nowhere else.
+//! One suite for all interfaces to a file: synchronous, asynchronous over threads and over a ring, each under each cache
+//! policy. A new interface is added to [`subject::each`] and nowhere else.
 
+#[path = "../drivers/mod.rs"]
+mod drivers;
 mod errors;
 mod lengths;
 mod subject;

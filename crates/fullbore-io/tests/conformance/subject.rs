@@ -3,11 +3,12 @@
 use std::io::{IoSlice, IoSliceMut};
 use std::path::Path;
 
-use fullbore_io::asynchronous::{AsyncFile, Backend, Driver, DriverConfig};
+use fullbore_io::asynchronous::{AsyncFile, Driver};
 use fullbore_io::error::Result;
 use fullbore_io::file::{CachePolicy, File};
 use futures_lite::future::block_on;
 
+use crate::drivers::drivers;
 use fullbore_testkit::ground::everywhere;
 
 /// An open file, accessed through one interface.
@@ -30,23 +31,24 @@ pub(crate) trait Subject: Sync {
 }
 
 #[derive(Clone)]
-pub(crate) enum Interface {
-    Synchronous(CachePolicy),
-    Asynchronous(Driver),
+pub(crate) struct Interface {
+    cache: CachePolicy,
+    /// The driver of futures; `None` if calls are synchronous.
+    driver: Option<Driver>,
 }
 
 impl Interface {
     pub(crate) fn name(&self) -> String {
-        match self {
-            Self::Synchronous(cache) => format!("synchronous cache={cache}"),
-            Self::Asynchronous(driver) => format!("asynchronous {:?}", driver.backend()),
-        }
+        let calls = self.driver.as_ref().map(|driver| format!("asynchronous {:?}", driver.backend()));
+        format!("{} cache={}", calls.as_deref().unwrap_or("synchronous"), self.cache)
     }
 
     fn over(&self, how: impl FnOnce() -> Result<File> + Send + 'static) -> Result<Box<dyn Subject>> {
-        Ok(match self {
-            Self::Synchronous(cache) => Box::new(how()?.with_cache(*cache).0),
-            Self::Asynchronous(driver) => Box::new(block_on(AsyncFile::open_with(driver, how))?),
+        let cache = self.cache;
+        let how = move || how().map(|file| file.with_cache(cache).0);
+        Ok(match &self.driver {
+            None => Box::new(how()?),
+            Some(driver) => Box::new(block_on(AsyncFile::open_with(driver, how))?),
         })
     }
 
@@ -69,21 +71,14 @@ impl Interface {
 /// Runs a case with every interface on every available file system.
 pub(crate) fn each(case: impl Fn(&Path, &Interface) + Sync) {
     everywhere(|directory| {
-        let mut interfaces = [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct]
-            .map(Interface::Synchronous)
-            .to_vec();
-        let driver = |backend| Driver::new(DriverConfig { backend, in_flight: 8, threads: 4 });
-        interfaces.push(Interface::Asynchronous(driver(Backend::Threads).unwrap()));
-        match driver(Backend::Auto).unwrap() {
-            auto if auto.backend() == Backend::Threads => {
-                println!("skipped: {:?}", driver(Backend::Uring).err());
-            }
-            auto => interfaces.push(Interface::Asynchronous(auto)),
-        }
-        for (index, interface) in interfaces.iter().enumerate() {
+        let policies = [CachePolicy::Keep, CachePolicy::DontCache, CachePolicy::Direct];
+        let drivers = std::iter::once(None).chain(drivers(8).into_iter().map(Some));
+        let interfaces =
+            drivers.flat_map(|driver| policies.map(|cache| Interface { cache, driver: driver.clone() }));
+        for (index, interface) in interfaces.enumerate() {
             let directory = directory.join(index.to_string());
             std::fs::create_dir(&directory).unwrap();
-            case(&directory, interface);
+            case(&directory, &interface);
         }
     });
 }
@@ -138,14 +133,6 @@ impl Subject for File {
     }
 }
 
-/// Copies the bytes read from the returned buffer to `data`.
-fn returned(result: Result<usize>, buffer: &[u8], data: &mut [u8]) -> Result<usize> {
-    assert_eq!(buffer.len(), data.len(), "the buffer is returned with its length");
-    let count = result?;
-    data[..count].copy_from_slice(&buffer[..count]);
-    Ok(count)
-}
-
 fn boxes(parts: &[Vec<u8>]) -> Vec<Box<[u8]>> {
     parts.iter().map(|part| part.clone().into_boxed_slice()).collect()
 }
@@ -158,15 +145,20 @@ fn unboxed(boxes: Vec<Box<[u8]>>, parts: &mut [Vec<u8>]) {
 }
 
 impl Subject for AsyncFile {
+    /// Reads into uninitialised memory.
     fn read_at(&self, data: &mut [u8], offset: u64) -> Result<usize> {
-        let (result, buffer) = block_on(Self::read_at(self, Box::<[u8]>::from(&*data), offset));
-        returned(result, &buffer, data)
+        let (result, buffer) = block_on(Self::read_at(self, Vec::<u8>::with_capacity(data.len()), offset));
+        let count = result?;
+        assert_eq!(buffer.len(), count, "the buffer is returned with the bytes read");
+        data[..count].copy_from_slice(&buffer);
+        Ok(count)
     }
 
     fn read_exact_at(&self, data: &mut [u8], offset: u64) -> Result<()> {
         let (result, buffer) = block_on(Self::read_exact_at(self, Box::<[u8]>::from(&*data), offset));
-        let count = returned(result, &buffer, data)?;
-        assert_eq!(count, data.len());
+        assert_eq!(buffer.len(), data.len(), "the buffer is returned with its length");
+        assert_eq!(result?, data.len());
+        data.copy_from_slice(&buffer);
         Ok(())
     }
 

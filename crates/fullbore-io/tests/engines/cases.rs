@@ -1,7 +1,5 @@
 //! Faults and the results that they require.
 
-use std::error::Error as _;
-
 use fullbore_io::buf::{ALIGNMENT, Direction};
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::fault::{Counts, Fault, Plan};
@@ -49,10 +47,7 @@ pub(crate) fn faults_of(direction: Direction) -> Vec<Case> {
 }
 
 pub(crate) fn is_io_error(error: &Error) -> bool {
-    error
-        .source()
-        .and_then(|source| source.downcast_ref::<std::io::Error>())
-        .is_some_and(|source| source.raw_os_error() == Some(numbers::IO))
+    error.raw_os_error() == Some(numbers::IO)
 }
 
 impl Expected {

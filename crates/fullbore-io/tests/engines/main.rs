@@ -1,6 +1,8 @@
 //! The conformance suite of the engines, on every available file system.
 
 mod cases;
+#[path = "../drivers/mod.rs"]
+mod drivers;
 mod faults;
 mod transfers;
 mod windows_rules;
@@ -14,6 +16,7 @@ use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::fault::{Fault, Plan};
 use fullbore_io::file::File;
 use fullbore_testkit::ground::{bytes, everywhere, write_file};
+use fullbore_testkit::or_skip;
 
 /// Calls `test` on every file system for every transferring method and cache policy that works there.
 fn each(test: impl Fn(&Path, &'static Method, CachePolicy) + Sync) {
@@ -28,16 +31,10 @@ fn each_in(directory: &Path, mut test: impl FnMut(&'static Method, CachePolicy))
     let mut tested = 0;
     for &method in METHODS.iter().filter(|method| method.capabilities.transfers && method.name != "null") {
         for cache in policies(method) {
-            match engine::probe(method, &file, None, true, cache) {
-                Ok(()) => {
-                    tested += 1;
-                    test(method, cache);
-                }
-                Err(unsupported) => {
-                    let (name, path) = (method.name, path.display());
-                    println!("skipped: {name} with cache={cache} in {path}: {unsupported}");
-                }
-            }
+            let what = format!("{} with cache={cache} in {}", method.name, path.display());
+            let Some(()) = or_skip(&what, engine::probe(method, &file, None, true, cache)) else { continue };
+            tested += 1;
+            test(method, cache);
         }
     }
     assert!(tested >= 3, "only {tested} methods work in {}", directory.display());

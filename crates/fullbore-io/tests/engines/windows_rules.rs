@@ -6,13 +6,14 @@ use super::*;
 
 use std::io::{IoSlice, IoSliceMut, Read, Seek, SeekFrom, Write};
 
-use fullbore_io::asynchronous::{AsyncFile, AsyncStream, Backend, Driver, DriverConfig};
+use fullbore_io::asynchronous::{AsyncFile, AsyncStream};
 use fullbore_io::file::{CachePolicy, Durability, Output, Support};
 use fullbore_io::stream::FileStream;
 use futures_lite::future::block_on;
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
 
 use crate::cases::REQUEST;
+use crate::drivers::drivers;
 
 /// Length of the files: many requests, not a multiple of the sector.
 const LENGTH: usize = 12 * REQUEST + 777;
@@ -23,17 +24,6 @@ const SECTORS: Fault = Fault::Sectors { size: 4096 };
 /// A locked range inside a request and a sector.
 const PLACE: u64 = (5 * REQUEST + 100) as u64;
 const LOCKED: Fault = Fault::Locked { offset: PLACE, len: 10 };
-
-fn drivers() -> Vec<Driver> {
-    let mut drivers = Vec::new();
-    for backend in [Backend::Threads, Backend::Uring] {
-        match Driver::new(DriverConfig { backend, in_flight: 8, threads: 2 }) {
-            Ok(driver) => drivers.push(driver),
-            Err(error) => println!("skipped: {backend:?}: {error}"),
-        }
-    }
-    drivers
-}
 
 /// Asserts that an error is that of a locked range in `path`.
 fn assert_locked(name: &str, path: &Path, error: &Error) {
@@ -158,7 +148,7 @@ fn streams_and_futures_over_direct_files_transfer_whole_sectors() {
             read
         };
         write_all(&file, &mut by_stream, &plan, "stream");
-        for driver in drivers() {
+        for driver in drivers(8) {
             let name = format!("{:?}", driver.backend());
             let Some((file, plan)) = fresh() else { return };
             let mut by_future = |file| {
@@ -243,7 +233,7 @@ fn a_locked_range_stops_files_streams_and_futures_with_an_explanation() {
             let mut stream = FileStream::new(file.clone());
             let error = stream.read_to_end(&mut Vec::new()).unwrap_err();
             locked(*error.into_inner().unwrap().downcast().unwrap());
-            for driver in drivers() {
+            for driver in drivers(8) {
                 let file = AsyncFile::new(file.clone(), &driver);
                 locked(block_on(file.read_exact_at(vec![0; LENGTH], 0)).0.unwrap_err());
                 locked(block_on(file.write_all_at(content.clone(), 0)).0.unwrap_err());

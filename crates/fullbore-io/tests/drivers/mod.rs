@@ -1,0 +1,17 @@
+//! The drivers of asynchronous files under test.
+
+use fullbore_io::asynchronous::{Backend, Driver, DriverConfig};
+
+/// Returns one driver per available backend.
+pub(crate) fn drivers(in_flight: usize) -> Vec<Driver> {
+    let with = |backend| Driver::new(DriverConfig { backend, in_flight, threads: 4 });
+    let mut drivers = vec![with(Backend::Threads).unwrap()];
+    let auto = with(Backend::Auto).unwrap();
+    assert_ne!(auto.backend(), Backend::Auto);
+    assert_eq!(auto.load(), (0, 0));
+    match auto {
+        auto if auto.backend() == Backend::Threads => println!("skipped: {:?}", with(Backend::Uring).err()),
+        auto => drivers.push(auto),
+    }
+    drivers
+}
