@@ -8,6 +8,11 @@ fn deleted_on_close(path: &Path, mode: Mode) -> File {
     OpenOptions::new().mode(mode).delete_on_close(true).open(path).unwrap()
 }
 
+const CLOSINGS: [fn(File) -> Result<()>; 2] = [File::close, |file| {
+    drop(file);
+    Ok(())
+}];
+
 /// The directory, in the process that abandons files, and a variable that is set if it drops them after the cleanup.
 const CHILD: &str = "FULLBORE_TEST_ABANDONING";
 const DROPPING: &str = "FULLBORE_TEST_DROPPING";
@@ -53,15 +58,13 @@ fn abandon(directory: &Path, dropping: bool) {
     for name in ["old", "emptied", "replaced", "other"] {
         fs::write(directory.join(name), name).unwrap();
     }
-    let mut child = crate::alone("closing::cleanup_removes_files_with_delete_on_close");
+    let mut child = alone("closing::cleanup_removes_files_with_delete_on_close");
     if dropping {
         child.env(DROPPING, "1");
     }
     let output = child.env(CHILD, directory).output().unwrap();
     assert_eq!(output.status.code(), Some(77), "{output:?}");
-    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name());
-    let mut left: Vec<_> = entries.filter(|name| name != "lost+found").collect();
-    left.sort();
+    let left = names(directory);
     // A name that no longer belongs to the open file is not removed.
     let other = if replaces_open_files(directory) { "replaced" } else { "other" };
     assert_eq!(left, ["closed", other]);
@@ -171,13 +174,7 @@ fn delete_on_close_checks_the_inode_again_so_a_replacement_stays() {
             return;
         }
         let path = directory.join("file");
-        for (round, close) in [File::close, |file| {
-            drop(file);
-            Ok(())
-        }]
-        .into_iter()
-        .enumerate()
-        {
+        for (round, close) in CLOSINGS.into_iter().enumerate() {
             let file = deleted_on_close(&path, Mode::CreateOrTruncate);
             fs::write(directory.join("other"), "other").unwrap();
             fs::rename(directory.join("other"), &path).unwrap();
@@ -197,10 +194,7 @@ fn a_file_that_shares_nothing_is_deleted_on_close() {
     everywhere(|directory| {
         let path = directory.join("file");
         for mode in [Mode::CreateNew, Mode::Open] {
-            for close in [File::close, |file| {
-                drop(file);
-                Ok(())
-            }] {
+            for close in CLOSINGS {
                 if mode == Mode::Open {
                     fs::write(&path, "bytes").unwrap();
                 }
@@ -230,8 +224,7 @@ fn a_killed_process_leaves_a_new_file_only_where_deletion_is_emulated() {
     }
     everywhere(|directory| {
         let path = directory.join("file");
-        let mut child =
-            crate::alone("closing::a_killed_process_leaves_a_new_file_only_where_deletion_is_emulated");
+        let mut child = alone("closing::a_killed_process_leaves_a_new_file_only_where_deletion_is_emulated");
         assert!(!child.env(CHILD, directory).output().unwrap().status.success());
         assert_eq!(path.exists(), cfg!(unix));
         let _ = fs::remove_file(&path);

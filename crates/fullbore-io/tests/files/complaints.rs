@@ -141,10 +141,8 @@ fn agentenv_274_alignment_is_the_devices_own() {
     let image = directory.path().join("image");
     for sector in [512, 4096] {
         fs::write(&image, vec![0; 4 << 20]).unwrap();
-        let made = match LoopDevice::new(&image, &format!("--sector-size={sector}")) {
-            Ok(made) => made,
-            Err(reason) => return println!("skipped: needs root and loop devices: {reason}"),
-        };
+        let made = LoopDevice::new(&image, &format!("--sector-size={sector}"));
+        let Some(made) = or_skip("a loop device", made) else { return };
         let (file, support) = File::open_write(made.path()).unwrap().with_cache(CachePolicy::Direct);
         assert_eq!(support, Support::Native, "{sector}");
         assert_eq!(file.direct_alignment(), sector);

@@ -25,15 +25,6 @@ fn replace(path: &Path, plan: &Plan, durability: Durability) -> Result<CommitRep
     output.commit(durability)
 }
 
-fn names(directory: &Path) -> Vec<String> {
-    let mut names: Vec<_> = fs::read_dir(directory)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
-}
-
 #[test]
 fn a_commit_report_lists_the_syncs_that_were_made() {
     for (durability, promises) in [
@@ -209,18 +200,14 @@ fn a_file_system_that_became_read_only_is_an_error() {
             let path = device.path().to_str().unwrap().to_owned();
             Ok((Mount::new(&["-o", "errors=remount-ro", &path], &place)?, device))
         });
-    let (_mount, device) = match mounted {
-        Ok(mounted) => mounted,
-        Err(reason) => return println!("skipped: a file system that becomes read-only: {reason}"),
-    };
+    let what = "a file system that becomes read-only";
+    let Some((_mount, device)) = or_skip(what, mounted) else { return };
     let file = File::create_new(place.join("file")).unwrap();
     file.sync_all().unwrap();
     file.write_all_at(&[1; 100_000], 0).unwrap();
     let name = device.path().file_name().unwrap();
     let trigger = Path::new("/sys/fs/ext4").join(name).join("trigger_fs_error");
-    if let Err(error) = fs::write(&trigger, "test") {
-        return println!("skipped: a file system that becomes read-only: {error}");
-    }
+    let Some(()) = or_skip(what, fs::write(&trigger, "test")) else { return };
     let error = file.write_back().unwrap_err();
     assert_eq!((error.kind(), file.poisoned().is_some()), (ErrorKind::Io, true), "{error}");
 }

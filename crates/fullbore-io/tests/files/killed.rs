@@ -52,7 +52,7 @@ fn sigkill_at_any_moment_leaves_a_complete_file() {
     let start = Instant::now();
     while start.elapsed() < TIME || rounds < ROUNDS || seen.len() < CONTENTS && start.elapsed() < PATIENCE {
         rounds += 1;
-        let mut child = crate::alone("killed::child_that_replaces_forever")
+        let mut child = alone("killed::child_that_replaces_forever")
             .arg("--ignored")
             .env(TARGET, &target)
             .stdout(Stdio::piped())

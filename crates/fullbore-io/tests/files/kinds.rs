@@ -175,10 +175,8 @@ fn character_devices_are_read_and_written_with_correct_reports() {
 fn a_block_device_has_a_length_offsets_and_a_fixed_end() {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let image = write_file(directory.path(), "image", vec![0; 4 << 20]);
-    let made = match LoopDevice::new(&image, "--sector-size=512") {
-        Ok(made) => made,
-        Err(reason) => return println!("skipped: needs root and loop devices: {reason}"),
-    };
+    let made = LoopDevice::new(&image, "--sector-size=512");
+    let Some(made) = or_skip("a loop device", made) else { return };
     let file = writing().open(made.path()).unwrap();
     assert_eq!((file.kind(), file.seekable()), (FileKind::BlockDevice, true));
     assert_eq!((file.len().unwrap(), file.seekable_len().unwrap()), (4 << 20, Some(4 << 20)));
@@ -264,7 +262,7 @@ fn permissions_respect_the_umask_and_existing_files_keep_theirs() {
         let name = "kinds::permissions_respect_the_umask_and_existing_files_keep_theirs";
         for (index, (mask, ..)) in cases.iter().enumerate() {
             // The shell sets the umask, since a thread of this process would set it for all others.
-            let output = Command::new("sh")
+            let output = std::process::Command::new("sh")
                 .args(["-c", &format!("umask {mask}; exec \"$0\" --exact {name}")])
                 .arg(std::env::current_exe().unwrap())
                 .env(CHILD, directory)

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{IoSlice, IoSliceMut, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use fullbore_io::engine;
@@ -14,7 +13,9 @@ use fullbore_io::file::{
     Access, CachePolicy, Durability, File, Hint, Mode, OpenOptions, Output, Placement, Share, Support,
 };
 use fullbore_io::stream::FileStream;
-use fullbore_testkit::ground::{NULL, bytes, directories, everywhere, read_at, symlink, write_file};
+use fullbore_testkit::ground::{NULL, bytes, directories, everywhere, names, read_at, symlink, write_file};
+use fullbore_testkit::processes::alone;
+use fullbore_testkit::{assert_eventually, or_skip};
 
 mod closing;
 mod complaints;
@@ -50,13 +51,6 @@ fn filled(directory: &Path, len: usize, seed: u64) -> (PathBuf, Vec<u8>) {
     let (path, content) = (directory.join("file"), bytes(len, seed));
     fs::write(&path, &content).unwrap();
     (path, content)
-}
-
-/// This program, to run one test in a process of its own.
-fn alone(test: &str) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", test]);
-    command
 }
 
 /// True if a change of blocks was made. Only Windows may refuse one, since Wine has none of these calls.

@@ -65,7 +65,7 @@ fn another_process_is_excluded_and_closing_another_handle_keeps_the_lock() {
         let file = File::create_new(&path).unwrap();
         let child = || {
             let test = "ranges::another_process_is_excluded_and_closing_another_handle_keeps_the_lock";
-            crate::alone(test).env(CHILD, &path).output().unwrap().status.code()
+            alone(test).env(CHILD, &path).output().unwrap().status.code()
         };
         let guard = file.lock_range(0..10, RangeLock::Shared).unwrap();
         // POSIX record locks would be lost here.

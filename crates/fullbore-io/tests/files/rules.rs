@@ -6,7 +6,7 @@ use super::*;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 
-use crate::traced::{CHILD, calls, calls_with, mark, plainly};
+use crate::traced::{CHILD, calls, calls_on_a_file, calls_with, mark, plainly};
 
 /// Returns the name of a system call in a line of `strace`. `open` and `openat` are one: the machine decides between them.
 fn name(call: &str) -> &str {
@@ -18,19 +18,15 @@ fn name(call: &str) -> &str {
 
 #[test]
 fn opening_is_one_system_call() {
-    if let Some(directory) = std::env::var_os(CHILD) {
-        let path = Path::new(&directory).join("file");
+    let work = |path: &Path| {
         mark(|| {
-            drop(File::open(&path).unwrap());
-            drop(OpenOptions::new().open(&path).unwrap());
-            drop(OpenOptions::new().mode(Mode::CreateOrTruncate).open(&path).unwrap());
-            drop(OpenOptions::new().mode(Mode::OpenOrCreate).open(&path).unwrap());
+            drop(File::open(path).unwrap());
+            drop(OpenOptions::new().open(path).unwrap());
+            drop(OpenOptions::new().mode(Mode::CreateOrTruncate).open(path).unwrap());
+            drop(OpenOptions::new().mode(Mode::OpenOrCreate).open(path).unwrap());
         });
-        return;
-    }
-    everywhere(|directory| {
-        fs::write(directory.join("file"), "").unwrap();
-        let Some(calls) = calls("rules::opening_is_one_system_call", directory) else { return };
+    };
+    calls_on_a_file("rules::opening_is_one_system_call", &[], work, |calls| {
         let calls = plainly(calls);
         let names: Vec<_> = calls.iter().map(|call| name(call)).collect();
         assert_eq!(names, ["open", "close"].repeat(4), "{calls:#?}");
@@ -39,11 +35,10 @@ fn opening_is_one_system_call() {
 
 #[test]
 fn inspecting_a_handle_makes_no_system_call() {
-    if let Some(directory) = std::env::var_os(CHILD) {
-        let path = Path::new(&directory).join("file");
+    let work = |path: &Path| {
         let mut options = OpenOptions::new();
         options.mode(Mode::OpenOrCreate).share(Share::READ).hint(Hint::Random).cache(CachePolicy::DontCache);
-        let (plain, full) = (File::open(&path).unwrap(), options.open(&path).unwrap());
+        let (plain, full) = (File::open(path).unwrap(), options.open(path).unwrap());
         let stream = FileStream::new(plain.clone());
         // The kind is determined by one call and then remembered.
         for file in [&plain, &full] {
@@ -60,38 +55,28 @@ fn inspecting_a_handle_makes_no_system_call() {
                 clone.kind();
             }
         });
-        return;
-    }
-    everywhere(|directory| {
-        fs::write(directory.join("file"), "").unwrap();
-        let Some(calls) = calls("rules::inspecting_a_handle_makes_no_system_call", directory) else {
-            return;
-        };
-        assert_eq!(plainly(calls), [""; 0]);
-    });
+    };
+    let name = "rules::inspecting_a_handle_makes_no_system_call";
+    calls_on_a_file(name, &[], work, |calls| assert_eq!(plainly(calls), [""; 0]));
 }
 
 #[test]
 fn share_only_would_block_fails_the_open() {
-    if let Some(directory) = std::env::var_os(CHILD) {
-        let path = Path::new(&directory).join("file");
+    let work = |path: &Path| {
         let mut options = OpenOptions::new();
         options.share(Share::NONE);
         mark(|| {
-            let file = options.open(&path).unwrap();
+            let file = options.open(path).unwrap();
             let [support] = file.option_report() else { panic!("{:?}", file.option_report()) };
             assert!(
                 matches!(&support.support, Support::Unsupported(why) if why.contains("No locks available")),
                 "{support}"
             );
         });
-        assert!(options.strict(true).open(&path).is_err());
-        return;
-    }
-    everywhere(|directory| {
-        fs::write(directory.join("file"), "").unwrap();
-        let name = "rules::share_only_would_block_fails_the_open";
-        let Some(calls) = calls_with(name, directory, &["flock:error=ENOLCK"], |_| ()) else { return };
+        assert!(options.strict(true).open(path).is_err());
+    };
+    let name = "rules::share_only_would_block_fails_the_open";
+    calls_on_a_file(name, &["flock:error=ENOLCK"], work, |calls| {
         let place = |of: &str| calls.iter().position(|call| call.contains(of)).expect(of);
         // Locked after opening, without waiting.
         assert!(place("/file\"") < place("LOCK_EX|LOCK_NB"), "{calls:#?}");
@@ -101,17 +86,13 @@ fn share_only_would_block_fails_the_open() {
 
 #[test]
 fn share_truncates_after_the_lock_and_unlocks_before_the_close() {
-    if let Some(directory) = std::env::var_os(CHILD) {
-        let path = Path::new(&directory).join("file");
+    let work = |path: &Path| {
         let mut options = OpenOptions::new();
         options.mode(Mode::CreateOrTruncate).share(Share::READ);
-        mark(|| options.open(&path).unwrap().close()).unwrap();
-        return;
-    }
-    everywhere(|directory| {
-        fs::write(directory.join("file"), "bytes").unwrap();
-        let name = "rules::share_truncates_after_the_lock_and_unlocks_before_the_close";
-        let Some(calls) = calls(name, directory) else { return };
+        mark(|| options.open(path).unwrap().close()).unwrap();
+    };
+    let name = "rules::share_truncates_after_the_lock_and_unlocks_before_the_close";
+    calls_on_a_file(name, &[], work, |calls| {
         let mut left = calls.iter();
         for of in ["/file\"", "LOCK_SH|LOCK_NB", "ftruncate(", "LOCK_UN", "close("] {
             assert!(left.any(|call| call.contains(of)), "{of}: {calls:#?}");
@@ -122,12 +103,8 @@ fn share_truncates_after_the_lock_and_unlocks_before_the_close() {
 
 /// Waits until the trace shows that a call has returned; the line appears earlier, when the call starts.
 fn returned(trace: &Path, what: &str) {
-    let end = Instant::now() + Duration::from_secs(20);
     let is_it = |text: String| text.split_once(what).is_some_and(|(_, rest)| rest.contains(") = "));
-    while !fs::read_to_string(trace).is_ok_and(is_it) {
-        assert!(Instant::now() < end, "{what} did not return");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    assert_eventually(what, true, || fs::read_to_string(trace).is_ok_and(is_it));
 }
 
 #[test]

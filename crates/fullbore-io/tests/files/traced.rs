@@ -1,13 +1,35 @@
 //! The system calls of a block of code, traced by `strace` in a process of its own.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
+
+use fullbore_testkit::ground::{everywhere, write_file};
+use fullbore_testkit::processes::{alone, traced};
 
 /// Runs the test of this name again in a process of its own, with the variable [`CHILD`] set to `directory`; the test calls
 /// [`mark`] around its work. Returns the lines of the calls between the marks, or `None`, and prints the reason, where
 /// tracing is impossible.
 pub(crate) fn calls(name: &str, directory: &Path) -> Option<Vec<String>> {
     calls_with(name, directory, &[], |_| ())
+}
+
+/// Runs the test of this name on a file of some bytes in every directory: `work` in a process of its own, where calls are
+/// made to fail as in [`calls_with`], and `check` with the calls between its marks.
+pub(crate) fn calls_on_a_file(
+    name: &str,
+    inject: &[&str],
+    work: impl Fn(&Path),
+    check: impl Fn(Vec<String>) + Sync,
+) {
+    if let Some(directory) = std::env::var_os(CHILD) {
+        return work(&Path::new(&directory).join("file"));
+    }
+    everywhere(|directory| {
+        write_file(directory, "file", "bytes");
+        if let Some(calls) = calls_with(name, directory, inject, |_| ()) {
+            check(calls);
+        }
+    });
 }
 
 /// Traces as [`calls`], with some system calls made to fail or to wait as by `strace`'s `-e inject=`. `meanwhile` runs
@@ -19,32 +41,9 @@ pub(crate) fn calls_with(
     meanwhile: impl FnOnce(&Path),
 ) -> Option<Vec<String>> {
     let inject: Vec<_> = inject.iter().flat_map(|what| ["-e".to_owned(), format!("inject={what}")]).collect();
-    let works = Command::new("strace").arg("-f").args(&inject).arg("true").output();
-    match works {
-        Ok(output) if output.status.success() => {}
-        Ok(output) => {
-            println!("skipped: strace cannot trace here: {output:?}");
-            return None;
-        }
-        Err(error) => {
-            println!("skipped: strace: {error}");
-            return None;
-        }
-    }
     let trace = tempfile::NamedTempFile::new().unwrap();
-    let child = Command::new("strace")
-        .args(["-f", "-o"])
-        .arg(trace.path())
-        .args(&inject)
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", name])
-        .env(CHILD, directory)
-        // A process has one tracer at most, so a leak sanitizer must not run in this one.
-        .env("LSAN_OPTIONS", "detect_leaks=0")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = traced(&inject, trace.path(), alone(name).env(CHILD, directory))?;
+    let child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     meanwhile(trace.path());
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{output:?}");

@@ -3,7 +3,7 @@
 use super::*;
 
 use std::env;
-use std::process::Command;
+use std::path::PathBuf;
 use std::sync::{Mutex, mpsc};
 
 use fullbore_io::file::Mode;
@@ -46,13 +46,17 @@ fn tokio_6325_errors_at_flush_and_close_are_returned_and_a_drop_poisons() {
     assert!(!message.contains("sync"), "{message}");
 }
 
-#[test]
-fn a_failed_write_is_not_buffered_and_earlier_bytes_stay() {
+/// A stream over a new file with a fault, and the path of the file.
+fn faulty(fault: Fault, buffer: usize) -> (tempfile::TempDir, PathBuf, FileStream) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
-    let plan = Plan::new(1).with(Fault::IoErrorOn { call: 1 });
-    let file = File::create_new(&path).unwrap().with_faults(&plan);
-    let mut stream = FileStream::with_buffer(file, 8);
+    let file = File::create_new(&path).unwrap().with_faults(&Plan::new(1).with(fault));
+    (directory, path, FileStream::with_buffer(file, buffer))
+}
+
+#[test]
+fn a_failed_write_is_not_buffered_and_earlier_bytes_stay() {
+    let (_directory, path, mut stream) = faulty(Fault::IoErrorOn { call: 1 }, 8);
     stream.write_all(b"12345").unwrap();
     // Writing the full buffer fails, so these four bytes are not accepted.
     assert!(stream.write_all(b"abcd").is_err());
@@ -65,10 +69,7 @@ fn a_failed_write_is_not_buffered_and_earlier_bytes_stay() {
 #[test]
 fn a_partial_write_can_be_repeated() {
     for at in 5..8 {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("file");
-        let full = Plan::new(1).with(Fault::NoSpace { at });
-        let mut stream = FileStream::with_buffer(File::create_new(&path).unwrap().with_faults(&full), 8);
+        let (_directory, path, mut stream) = faulty(Fault::NoSpace { at }, 8);
         stream.write_all(b"12345").unwrap();
         // The buffer is full after three of four bytes, of which the system accepts none, one or two.
         assert!(stream.write_all(b"abcd").is_err());
@@ -101,10 +102,7 @@ fn a_failed_write_has_appended_none_of_its_bytes() {
 
 #[test]
 fn a_large_write_that_fails_in_the_middle_returns_its_bytes() {
-    let directory = tempfile::tempdir().unwrap();
-    let full = Plan::new(1).with(Fault::NoSpace { at: 3 });
-    let file = File::create_new(directory.path().join("file")).unwrap().with_faults(&full);
-    let mut stream = FileStream::with_buffer(file, 0);
+    let (_directory, _, mut stream) = faulty(Fault::NoSpace { at: 3 }, 0);
     assert_eq!(stream.write(b"12345").unwrap(), 3);
     assert!(stream.write(b"45").is_err());
     assert_eq!(stream.stream_position().unwrap(), 3);
@@ -112,19 +110,14 @@ fn a_large_write_that_fails_in_the_middle_returns_its_bytes() {
 
 #[test]
 fn a_gathered_write_that_fails_in_the_middle_returns_its_bytes() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("file");
-    let full = Plan::new(1).with(Fault::NoSpace { at: 2 });
-    let mut stream = FileStream::with_buffer(File::create_new(&path).unwrap().with_faults(&full), 0);
+    let (_directory, path, mut stream) = faulty(Fault::NoSpace { at: 2 }, 0);
     assert_eq!(stream.write_vectored(&[IoSlice::new(b"aa"), IoSlice::new(b"bb")]).unwrap(), 2);
     assert!(stream.write_vectored(&[IoSlice::new(b"bb")]).is_err());
     assert_eq!(stream.stream_position().unwrap(), 2);
     assert_eq!(std::fs::read(&path).unwrap(), b"aa");
 
     // The same in the middle of a buffer, with the file already known to have offsets.
-    let path = directory.path().join("other");
-    let full = Plan::new(1).with(Fault::NoSpace { at: 10 });
-    let mut stream = FileStream::with_buffer(File::create_new(&path).unwrap().with_faults(&full), 0);
+    let (_directory, path, mut stream) = faulty(Fault::NoSpace { at: 10 }, 0);
     stream.write_all(b"12345").unwrap();
     assert_eq!(stream.write_vectored(&[IoSlice::new(b"678"), IoSlice::new(b"90ab")]).unwrap(), 5);
     assert!(stream.write_vectored(&[IoSlice::new(b"ab")]).is_err());
@@ -133,26 +126,16 @@ fn a_gathered_write_that_fails_in_the_middle_returns_its_bytes() {
 }
 
 fn lose() {
-    let directory = tempfile::tempdir().unwrap();
-    let full = Plan::new(1).with(Fault::NoSpace { at: 0 });
-    let file = File::create_new(directory.path().join("file")).unwrap().with_faults(&full);
-    let mut stream = FileStream::new(file);
+    let (_directory, _, mut stream) = faulty(Fault::NoSpace { at: 0 }, 4096);
     stream.write_all(b"lost").unwrap();
-}
-
-/// Runs the test `name` in a process of its own with `CHILD` set.
-fn in_a_process(name: &str) -> Command {
-    let mut command = Command::new(env::current_exe().unwrap());
-    command.args([&format!("losses::{name}"), "--exact", "--nocapture"]).env("CHILD", "1");
-    command
 }
 
 /// The hook is global to the process, so the test runs in a process of its own.
 #[test]
 fn a_hook_that_loses_bytes_itself_does_not_deadlock() {
-    let name = "a_hook_that_loses_bytes_itself_does_not_deadlock";
     if env::var_os("CHILD").is_none() {
-        let output = in_a_process(name).output().unwrap();
+        let mut child = alone("losses::a_hook_that_loses_bytes_itself_does_not_deadlock");
+        let output = child.env("CHILD", "1").output().unwrap();
         assert!(output.status.success(), "{output:?}");
         // The hook's own loss is reported on standard error.
         assert!(String::from_utf8_lossy(&output.stderr).contains("4 pending bytes are lost"));
@@ -184,8 +167,9 @@ fn a_loss_that_cannot_be_reported_does_not_panic() {
         let full = std::fs::File::open(env::current_exe().unwrap()).unwrap();
         #[cfg(unix)]
         let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
-        let mut child = in_a_process("a_loss_that_cannot_be_reported_does_not_panic");
-        assert!(child.env("MARK", &mark).stderr(full).output().unwrap().status.success());
+        let mut child = alone("losses::a_loss_that_cannot_be_reported_does_not_panic");
+        child.env("CHILD", "1").env("MARK", &mark).stderr(full);
+        assert!(child.output().unwrap().status.success());
         assert!(mark.exists());
         return;
     }

@@ -8,6 +8,7 @@ use fullbore_io::fault::{Fault, Plan};
 use fullbore_io::file::{File, OpenOptions};
 use fullbore_io::stream::FileStream;
 use fullbore_testkit::ground::{bytes, write_file};
+use fullbore_testkit::processes::alone;
 
 mod losses;
 mod model;

@@ -10,6 +10,8 @@ use crate::rules::counted;
 
 #[cfg(target_os = "linux")]
 use fullbore_io::error::ErrorKind;
+#[cfg(target_os = "linux")]
+use fullbore_testkit::{ground::NULL, processes::traced};
 
 fn pipe() -> (FileStream, FileStream) {
     let (reader, writer) = std::io::pipe().unwrap();
@@ -205,23 +207,9 @@ fn a_pipe_that_accepts_nothing_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("pipe");
     fullbore_testkit::ground::fifo(&path);
-    let strace = |inject: &str| {
-        let mut command = std::process::Command::new("strace");
-        command.args(["-f", "-qq", "-o", "/dev/null", "-e", inject, "-P"]).arg(&path);
-        command
-    };
-    match strace("inject=write:retval=0").arg("true").output() {
-        Ok(output) if output.status.success() => {}
-        other => return println!("skipped: strace cannot trace here: {other:?}"),
-    }
-    let name = "pipes::a_pipe_that_accepts_nothing_is_an_error";
-    let output = strace("inject=write:retval=0")
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", name])
-        .env(CHILD, &path)
-        // A process has one tracer at most, so a leak sanitizer must not run in this one.
-        .env("LSAN_OPTIONS", "detect_leaks=0")
-        .output()
-        .unwrap();
+    let options = ["-e", "inject=write:retval=0", "-P", path.to_str().unwrap()];
+    let mut child = alone("pipes::a_pipe_that_accepts_nothing_is_an_error");
+    let Some(mut child) = traced(&options, NULL.as_ref(), child.env(CHILD, &path)) else { return };
+    let output = child.output().unwrap();
     assert_eq!(output.status.code(), Some(77), "{output:?}");
 }
