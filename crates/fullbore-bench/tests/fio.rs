@@ -9,18 +9,13 @@ use std::process::Command;
 use fullbore_bench::Options;
 use fullbore_bench::document::{CacheState, Cell, Document, Labels, Proof};
 use fullbore_bench::fio::{JobSource, Target, export, import, job};
+use fullbore_testkit::or_skip;
 use measuring::{document, experiment, on_disk, options};
 
 /// The version of fio; `None`, with the reason printed, if it is not installed.
 fn fio() -> Option<String> {
-    let said = Command::new("fio").arg("--version").output();
-    match said {
-        Ok(said) => Some(String::from_utf8_lossy(&said.stdout).trim().to_owned()),
-        Err(error) => {
-            println!("skipped: fio cannot be run: {error}");
-            None
-        }
-    }
+    let said = or_skip("fio", Command::new("fio").arg("--version").output())?;
+    Some(String::from_utf8_lossy(&said.stdout).trim().to_owned())
 }
 
 /// Cells of every kind that has a counterpart in fio.

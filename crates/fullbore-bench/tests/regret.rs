@@ -6,6 +6,7 @@ mod measuring;
 use fullbore::strategy::{Planner, Profile, Purpose, StrategySpec};
 use fullbore_bench::document::{Cell, Document, Experiment, Sample};
 use fullbore_bench::experiment::built_in;
+use fullbore_bench::stats::median;
 use fullbore_bench::table::{TableOptions, render};
 use fullbore_bench::{Measured, Options, report};
 use fullbore_testkit::ground::build_directory;
@@ -27,12 +28,6 @@ fn measure(text: String, seconds: u64) -> Measured {
     measured(&Options { precision: 0.001, ..options })
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    if values.len() % 2 == 1 { values[middle] } else { f64::midpoint(values[middle - 1], values[middle]) }
-}
-
 fn strategy(cell: &Cell) -> &str {
     cell.labels.strategy.as_deref().unwrap()
 }
@@ -52,14 +47,15 @@ fn check(document: &Document, experiment: &Experiment) {
         };
         let others: Vec<&Cell> = document.cells.iter().filter(same).collect();
         assert_eq!(found.strategies, others.len());
-        let best = others.iter().max_by(|a, b| median(a.rates()).total_cmp(&median(b.rates()))).unwrap();
+        let middle = |cell: &Cell| median(&cell.rates()).unwrap();
+        let best = others.iter().max_by(|a, b| middle(a).total_cmp(&middle(b))).unwrap();
         assert_eq!((found.best.as_str(), found.strategy.as_str()), (best.id.as_str(), strategy(best)));
         // The best of a round has the highest median in the other rounds.
         let elsewhere = |cell: &Cell, round: u32| {
             let other = cell.counted().filter(|sample| sample.round != round);
             let rates: Vec<f64> = other.map(Sample::rate).collect();
             // A slow machine may measure a strategy in one round alone.
-            if rates.is_empty() { 0.0 } else { median(rates) }
+            median(&rates).unwrap_or(0.0)
         };
         let ratio = |sample: &Sample| {
             // A sample that the proof contradicts is repeated in the same round, and does not count.
@@ -79,7 +75,7 @@ fn check(document: &Document, experiment: &Experiment) {
             continue;
         }
         checked += 1;
-        let expected = median(ratios) - 1.0;
+        let expected = median(&ratios).unwrap() - 1.0;
         assert!((found.regret.value - expected).abs() < 1e-9, "{found:?} {expected}");
         assert!(found.regret.low <= expected && expected <= found.regret.high, "{found:?}");
     }

@@ -6,11 +6,12 @@ mod measuring;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use fullbore_bench::Options;
 use fullbore_bench::document::{Cell, Document, Proof};
 use fullbore_bench::experiment::built_in;
+use fullbore_testkit::processes::alone;
 use measuring::{document, experiment, on_disk, options};
 
 /// Set in a process that measures with substituted tools.
@@ -77,8 +78,7 @@ fn a_tool_that_answers_wrongly_or_fails_is_left_out() {
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
     }
     let path = format!("{}:{}", stage.path().display(), std::env::var("PATH").unwrap_or_default());
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--nocapture", "--exact", "a_tool_that_answers_wrongly_or_fails_is_left_out"])
+    let output = alone("a_tool_that_answers_wrongly_or_fails_is_left_out")
         .env("PATH", path)
         .env(STAGED, "1")
         .stdin(Stdio::null())

@@ -47,8 +47,8 @@ impl Bucket {
         self.level = (self.level.max(0.0) + self.refill * seconds).min(self.credit);
     }
 
-    /// The course of `first` seconds and of stretches of twice the spending time after `idle` periods.
-    fn course(mut self, first: f64, idle: &[f64], rng: &mut Xoshiro256) -> Course {
+    /// A stretch of `first` seconds, and longer ones than the credit lasts after `idle` periods.
+    fn course(mut self, first: f64, idle: &[f64], rng: &mut Xoshiro256) -> Vec<Stretch> {
         let mut stretches = vec![Stretch { idle_s: 0.0, bytes: self.transfer(first, rng) }];
         for &idle_s in idle {
             self.idle(idle_s);
@@ -56,12 +56,12 @@ impl Bucket {
             let bytes = self.transfer((3.0 * spending).max(1.0), rng);
             stretches.push(Stretch { idle_s, bytes });
         }
-        Course { slice_s: SLICE, round_s: 0.5, stretches }
+        stretches
     }
 }
 
-fn fitted(course: &Course) -> CreditFit {
-    fit_credit(course, 0.95).unwrap()
+fn fitted(stretches: Vec<Stretch>) -> CreditFit {
+    fit_credit(&Course { slice_s: SLICE, round_s: 0.5, stretches }, 0.95).unwrap()
 }
 
 /// Buckets of several proportions: a cloud volume, a cache of single-level cells, a small write cache, one larger than
@@ -81,7 +81,7 @@ fn exact_buckets_are_found_within_two_percent() {
     for (burst, sustained, credit, refill) in BUCKETS {
         let bucket = Bucket::new(burst, sustained, credit, refill);
         let mut rng = Xoshiro256::seeded(1);
-        let fit = fitted(&bucket.course(10.0, &IDLE, &mut rng));
+        let fit = fitted(bucket.course(10.0, &IDLE, &mut rng));
         let found = fit.burst.as_ref().unwrap_or_else(|| panic!("{bucket:?}: {fit:?}"));
         let refilled = found.refill.as_ref().unwrap();
         println!("{bucket:?}\n {:?} {found:?}", fit.sustained);
@@ -104,7 +104,7 @@ fn intervals_hold_the_parameters_of_noisy_buckets() {
         const RUNS: u64 = 200;
         for run in 0..RUNS {
             let mut rng = Xoshiro256::seeded(run);
-            let fit = fitted(&bucket.course(12.0, &IDLE, &mut rng));
+            let fit = fitted(bucket.course(12.0, &IDLE, &mut rng));
             let found = fit.burst.unwrap_or_else(|| panic!("{bucket:?}, {run}"));
             let pairs: [(Estimate, f64); 4] = [
                 (fit.sustained, sustained),
@@ -126,7 +126,7 @@ fn intervals_hold_the_parameters_of_noisy_buckets() {
 #[test]
 fn a_bucket_empty_at_the_start_is_found_after_idle_periods() {
     let bucket = Bucket { level: 0.0, ..Bucket::new(40e6, 10e6, 30e6, 10e6) };
-    let fit = fitted(&bucket.course(5.0, &[0.5, 1.0, 2.0, 4.0, 8.0], &mut Xoshiro256::seeded(1)));
+    let fit = fitted(bucket.course(5.0, &[0.5, 1.0, 2.0, 4.0, 8.0], &mut Xoshiro256::seeded(1)));
     let burst = fit.burst.unwrap();
     assert!((burst.credit.value / 30e6 - 1.0).abs() < 0.02, "{burst:?}");
     assert!((burst.refill.unwrap().rate.value / 10e6 - 1.0).abs() < 0.02);
@@ -136,16 +136,14 @@ fn a_bucket_empty_at_the_start_is_found_after_idle_periods() {
 #[test]
 fn a_refill_faster_than_the_idle_periods_is_a_lower_bound() {
     let bucket = Bucket::new(40e6, 10e6, 30e6, 90e6);
-    let refill =
-        fitted(&bucket.course(5.0, &IDLE, &mut Xoshiro256::seeded(1))).burst.unwrap().refill.unwrap();
+    let refill = fitted(bucket.course(5.0, &IDLE, &mut Xoshiro256::seeded(1))).burst.unwrap().refill.unwrap();
     assert!(refill.at_least && refill.rate.value <= 90e6 && refill.rate.value >= 59e6, "{refill:?}");
 }
 
 #[test]
 fn a_fall_that_idle_time_does_not_undo_has_no_refill() {
     let bucket = Bucket::new(40e6, 10e6, 60e6, 0.0);
-    let refill =
-        fitted(&bucket.course(5.0, &IDLE, &mut Xoshiro256::seeded(1))).burst.unwrap().refill.unwrap();
+    let refill = fitted(bucket.course(5.0, &IDLE, &mut Xoshiro256::seeded(1))).burst.unwrap().refill.unwrap();
     assert!(!refill.at_least && refill.rate.value < 0.1e6, "{refill:?}");
 }
 
@@ -153,8 +151,7 @@ fn a_fall_that_idle_time_does_not_undo_has_no_refill() {
 fn two_caches_are_two_steps() {
     let bytes =
         [(30, 200), (60, 100), (200, 50)].iter().flat_map(|&(n, rate)| vec![rate * 1000; n]).collect();
-    let course = Course { slice_s: SLICE, round_s: 0.5, stretches: vec![Stretch { idle_s: 0.0, bytes }] };
-    let fit = fitted(&course);
+    let fit = fitted(vec![Stretch { idle_s: 0.0, bytes }]);
     let steps: Vec<(f64, f64)> = fit.steps.iter().map(|step| (step.to_s, step.rate)).collect();
     assert_eq!(steps.iter().map(|step| (step.0 / SLICE).round()).collect::<Vec<_>>(), [30.0, 90.0, 290.0]);
     let burst = fit.burst.unwrap();
@@ -169,8 +166,7 @@ fn a_fall_to_a_rate_that_is_not_steady_is_no_burst() {
     let fit = |levels: [u64; 2]| {
         let after = |slice: u64| levels[(slice / 10 % 2) as usize] * 1000 + slice * 7 % 5;
         let bytes = (0..60).map(|_| 300_000).chain((0..200).map(after)).collect();
-        let stretches = vec![Stretch { idle_s: 0.0, bytes }];
-        fitted(&Course { slice_s: SLICE, round_s: 0.5, stretches })
+        fitted(vec![Stretch { idle_s: 0.0, bytes }])
     };
     let steady = fit([95, 95]);
     assert!(steady.burst.is_some() && steady.steady && steady.steps.len() == 2, "{steady:?}");
@@ -207,12 +203,7 @@ fn accounting_periods_are_no_burst() {
     for (speed, unused) in [(1e9, 1.0), (1e9, 0.0), (60e6, 1.0), (45e6, 1.0)] {
         for period in [0.1, 0.13, 0.02] {
             let stretch = |idle_s| Stretch { idle_s, bytes: throttled(37e6, speed, period, unused, 8.0) };
-            let course = Course {
-                slice_s: SLICE,
-                round_s: 0.5,
-                stretches: vec![stretch(0.0), stretch(1.0), stretch(2.0)],
-            };
-            let fit = fitted(&course);
+            let fit = fitted([0.0, 1.0, 2.0].map(stretch).into());
             assert!(fit.burst.is_none(), "{speed} {unused} {period}: {fit:?}");
             assert!((fit.sustained.value / 37e6 - 1.0).abs() < 0.01, "{:?}", fit.sustained);
             assert_eq!((fit.idle_s, fit.steps.len()), (2.0, 3));
@@ -250,7 +241,7 @@ fn storage_without_a_bucket_has_none() {
                 Stretch { idle_s, bytes }
             };
             let stretches = vec![stretch(0.0, 240), stretch(0.5, 40), stretch(1.0, 40), stretch(2.0, 60)];
-            fitted(&Course { slice_s: SLICE, round_s: 0.5, stretches }).burst.is_some()
+            fitted(stretches).burst.is_some()
         });
         println!("{name}: {:.1} % with a burst", 100.0 * wrong);
         assert!(wrong <= most, "{name}: {wrong}");
