@@ -212,23 +212,20 @@ fn killed_run_keeps_samples_and_resumes() {
 }
 
 fn stopped_run_resumes(gently: bool) {
-    let wait_for = |done: &dyn Fn() -> bool| {
-        let begin = Instant::now();
-        while !done() && begin.elapsed() < Duration::from_secs(30) {
-            sleep(Duration::from_millis(50));
-        }
-    };
     let dir = TestDir::new();
     dir.file("own.toml", TWO_CELLS);
     let words = "bench run own.toml --time 60 --size 16M --precision 0.001 --regime burst --output results";
     let mut running = start(&mut dir.command(words));
     let place = dir.at("results/results.json");
-    wait_for(&|| place.exists());
+    assert_eventually("results", true, || place.exists());
     running.stop(gently);
     running.end();
     // After SIGKILL another process cleans up, with a short delay.
-    wait_for(&|| dir.names().len() == 2);
-    assert_eq!(dir.names(), ["own.toml", "results"], "{gently}: the test files are removed");
+    assert_eventually(
+        ("the test files are removed", gently),
+        vec!["own.toml".to_owned(), "results".into()],
+        || dir.names(),
+    );
     let before = document(&place);
     assert!(before.run.interrupted && !before.run.complete);
     let samples =

@@ -29,9 +29,8 @@ pub(crate) fn nasty(dir: &TestDir, name: &str) -> PathBuf {
     symlink("nowhere", root.join("dangling")).unwrap();
     symlink("d1", root.join("to a directory")).unwrap();
     symlink("small", root.join("to a file")).unwrap();
-    let fifo = root.join("pipe");
-    make_fifo(&fifo);
-    fs::set_permissions(&fifo, fs::Permissions::from_mode(0o640)).unwrap();
+    fifo(&root.join("pipe"));
+    dir.set_mode(&format!("{name}/pipe"), 0o640);
     let sparse = File::create(root.join("sparse")).unwrap();
     sparse.set_len(1 << 40).unwrap();
     sparse.write_all_at(&bytes(20_000, 9), 5 << 30).unwrap();

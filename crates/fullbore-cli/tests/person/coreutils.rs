@@ -13,6 +13,20 @@ fn told_in(locale: &str, dir: &TestDir, line: &str, ours: bool) -> String {
     line_of_tools(dir.path(), &line, ours, locale).succeeds().text()
 }
 
+/// Asserts that this program and the tools answer each line, in its locale, alike.
+#[track_caller]
+fn alike<L: AsRef<str>>(dir: &TestDir, lines: impl IntoIterator<Item = (&'static str, L)>) {
+    let mut different = Vec::new();
+    for (locale, line) in lines {
+        let line = line.as_ref();
+        let [ours, theirs] = [true, false].map(|ours| told_in(locale, dir, line, ours));
+        if ours != theirs {
+            different.push(format!("{locale} {line}\nours: {ours}theirs: {theirs}"));
+        }
+    }
+    assert!(different.is_empty(), "{}", different.join("\n"));
+}
+
 #[test]
 fn messages_match_coreutils_in_order() {
     let dir = TestDir::new();
@@ -33,14 +47,7 @@ fn messages_match_coreutils_in_order() {
         let wanted = format!("{tool}: write error: No space left on device\nexit 1\n");
         assert_eq!(told(&dir, &format!("{tool} a a > /dev/full"), true), wanted);
     }
-    let mut different = Vec::new();
-    for line in include_str!("lines/coreutils-messages.txt").lines() {
-        let [ours, theirs] = [true, false].map(|ours| told(&dir, line, ours));
-        if ours != theirs {
-            different.push(format!("{line}\nours: {ours}theirs: {theirs}"));
-        }
-    }
-    assert!(different.is_empty(), "{}", different.join("\n"));
+    alike(&dir, include_str!("lines/coreutils-messages.txt").lines().map(|line| ("C", line)));
 }
 
 /// Names as words of a shell.
@@ -52,7 +59,6 @@ fn names_in_messages_are_quoted_as_by_the_peers() {
     dir.directories(["d"]);
     let known = is_version("cksum", &["cksum (GNU coreutils) 9.1\n"]);
     let has_b3sum = or_skip("names in messages of b3sum", installed("b3sum")).is_some();
-    let mut different = Vec::new();
     let every = NAMES.lines().flat_map(|name| ["C", "C.UTF-8"].map(|locale| (name, locale)));
     for (name, locale) in cases("names in messages", 2, every) {
         let zeros = "0".repeat(64);
@@ -80,14 +86,8 @@ fn names_in_messages_are_quoted_as_by_the_peers() {
         if has_b3sum && !name.starts_with('$') {
             lines.push(format!("b3sum -- {name}"));
         }
-        for line in lines {
-            let [ours, theirs] = [true, false].map(|ours| told_in(locale, &dir, &line, ours));
-            if ours != theirs {
-                different.push(format!("{locale} {line}\nours: {ours}theirs: {theirs}"));
-            }
-        }
+        alike(&dir, lines.into_iter().map(|line| (locale, line)));
     }
-    assert!(different.is_empty(), "{}", different.join("\n"));
     // Under its own name the program quotes, too.
     dir.run("sum a*b").fails(1, &["fullbore: 'a*b': "]);
 }
@@ -97,15 +97,8 @@ fn first_operand_ends_the_flags_if_posix_is_requested() {
     let dir = TestDir::new();
     dir.file("a", "abc\n");
     dir.directories(["d"]);
-    let mut different = Vec::new();
-    for line in include_str!("lines/flags-after-operands.txt").lines() {
-        let [ours, theirs] =
-            [true, false].map(|ours| told(&dir, &format!("export POSIXLY_CORRECT=; {line}"), ours));
-        if ours != theirs {
-            different.push(format!("{line}\nours: {ours}theirs: {theirs}"));
-        }
-    }
-    assert!(different.is_empty(), "{}", different.join("\n"));
+    let lines = include_str!("lines/flags-after-operands.txt").lines();
+    alike(&dir, lines.map(|line| ("C", format!("export POSIXLY_CORRECT=; {line}"))));
     let words = |words: &str| run(dir.command(words).env("POSIXLY_CORRECT", "1"));
     words("wc a -l").fails(1, &["-l"]);
     words("cp a -v").succeeds();

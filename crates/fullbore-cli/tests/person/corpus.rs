@@ -251,8 +251,7 @@ impl Corpus {
         let unreadable = self.add("unreadable", "readable by root only", "the secret\n");
         fs::set_permissions(unreadable, Permissions::from_mode(0o000)).unwrap();
         self.files.last_mut().unwrap().sort = FileClass::Unreadable;
-        let fifo = self.dir.join("fifo");
-        make_fifo(&fifo);
+        fifo(&self.dir.join("fifo"));
         self.note("fifo", "a named pipe", FileClass::Fifo);
         self.note("/proc/version", "reports a length of zero but has content", FileClass::System);
         self.note("/proc/filesystems", "reports a length of zero but has lines", FileClass::System);
@@ -292,10 +291,7 @@ pub(crate) fn huge(dir: &Path) -> Option<CorpusFile> {
     let path = dir.join("huge");
     let file = File::create_new(&path).unwrap();
     let made = file.set_len(1 << 40).and_then(|()| file.write_all_at(b"\nthe line\n", 1 << 39));
-    if let Err(error) = made {
-        println!("skipped: a file of 1 TB: {error}");
-        return None;
-    }
+    or_skip("a file of 1 TB", made)?;
     Some(CorpusFile {
         name: "huge".into(),
         path,

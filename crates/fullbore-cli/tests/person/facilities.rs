@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use crate::support::*;
 pub(crate) use fullbore_testkit::mounts::Mount;
+pub(crate) use fullbore_testkit::processes::{traced, wrapped};
 
 /// A user without rights and files.
 pub(crate) const NOBODY: u32 = 65534;
@@ -24,10 +25,7 @@ impl Unprivileged {
         if !rustix::process::geteuid().is_root() {
             return Some(Self(None));
         }
-        if !has("setpriv") {
-            println!("skipped: without privileges: no setpriv");
-            return None;
-        }
+        or_skip("without privileges", installed("setpriv"))?;
         // The build may be in a directory that only root can search.
         let copy = tempfile::tempdir().unwrap();
         fs::set_permissions(copy.path(), fs::Permissions::from_mode(0o755)).unwrap();
@@ -60,38 +58,6 @@ pub(crate) fn mount_image(make: &str, image: &Path, len: u64, place: &Path) -> R
     Mount::new(&["-o", "loop", image.to_str().unwrap()], place)
 }
 
-/// Returns a command that another program starts.
-pub(crate) fn wrapped(mut by: Command, command: &Command) -> Command {
-    by.arg(command.get_program()).args(command.get_args()).stdin(Stdio::null());
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => by.env(name, value),
-            None => by.env_remove(name),
-        };
-    }
-    if let Some(directory) = command.get_current_dir() {
-        by.current_dir(directory);
-    }
-    by
-}
-
-/// Returns a command that runs under `strace` with these options and writes its trace to `log`; `None`, with the reason
-/// printed, if tracing is not possible.
-pub(crate) fn traced(options: &[&str], log: &Path, command: &Command) -> Option<Command> {
-    static POSSIBLE: OnceLock<bool> = OnceLock::new();
-    let possible = || {
-        let said = Command::new("strace").args(["-qq", "-o", NULL, "true"]).output();
-        said.is_ok_and(|said| said.status.success())
-    };
-    if !POSSIBLE.get_or_init(possible) {
-        println!("skipped: no strace with permission to trace");
-        return None;
-    }
-    let mut strace = Command::new("strace");
-    strace.args(["-f", "-qq", "-o"]).arg(log).args(options);
-    Some(wrapped(strace, command))
-}
-
 /// Returns a command with an empty `/proc`; `None`, with the reason printed, if that is not possible.
 pub(crate) fn without_proc(command: &Command) -> Option<Command> {
     static POSSIBLE: OnceLock<bool> = OnceLock::new();
@@ -101,10 +67,8 @@ pub(crate) fn without_proc(command: &Command) -> Option<Command> {
         hidden
     };
     let possible = || hidden().arg("true").status().is_ok_and(|status| status.success());
-    if root().is_err() || !POSSIBLE.get_or_init(possible) {
-        println!("skipped: without /proc: unshare and mount need root");
-        return None;
-    }
+    let possible = root().is_ok() && *POSSIBLE.get_or_init(possible);
+    or_skip("without /proc", possible.then_some(()).ok_or("unshare and mount need root"))?;
     Some(wrapped(hidden(), command))
 }
 

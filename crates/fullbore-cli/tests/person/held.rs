@@ -9,8 +9,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
 /// Runs `work` while the two paths are exchanged in a loop; `false` if exchanging is not supported.
 fn exchanged(one: &Path, other: &Path, work: impl FnOnce()) -> bool {
     let swap = || rustix::fs::renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE);
-    if let Err(error) = swap().and_then(|()| swap()) {
-        println!("skipped: names cannot be exchanged: {error}");
+    if or_skip("exchanged names", swap().and_then(|()| swap())).is_none() {
         return false;
     }
     let over = AtomicBool::new(false);

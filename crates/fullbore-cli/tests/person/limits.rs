@@ -52,16 +52,10 @@ fn closed_standard_error_is_no_failure() {
 
 #[test]
 fn signals_that_were_ignored_before_stay_ignored() {
+    let dir = TestDir::new();
     for (name, signal) in [("HUP", Signal::HUP), ("INT", Signal::INT)] {
-        let mut command = Command::new("bash");
-        command.args(["-c", &format!(r#"trap '' {name}; exec "$0" transform upper - -"#)]);
-        let mut running = start(
-            command
-                .arg(env!("CARGO_BIN_EXE_fullbore"))
-                .env("XDG_CONFIG_HOME", NOWHERE)
-                .stdin(Stdio::piped())
-                .stdout(Stdio::piped()),
-        );
+        let mut command = dir.shell_command(&format!(r#"trap '' {name}; exec "$0" transform upper - -"#));
+        let mut running = start(command.stdin(Stdio::piped()).stdout(Stdio::piped()));
         let pipe = running.child.stdin.take().unwrap();
         sleep(Duration::from_millis(300));
         running.signal(signal);
@@ -86,9 +80,7 @@ fn without_proc_outputs_are_as_safe() {
         assert_eq!(dir.names(), ["in", "out"], "{strategy}");
     }
     dir.file("out", "old");
-    let mut limited = Command::new("bash");
-    limited.args(["-c", r#"ulimit -f 1000; exec "$0" transform upper in out"#]).arg(binary());
-    let limited = without_proc(limited.current_dir(dir.path()).env("XDG_CONFIG_HOME", NOWHERE));
+    let limited = without_proc(&dir.shell_command(r#"ulimit -f 1000; exec "$0" transform upper in out"#));
     run(&mut limited.unwrap()).fails(2, &["out", "File too large"]);
     for (turn, signal) in [Signal::INT, Signal::TERM, Signal::INT].into_iter().enumerate() {
         let running = start(&mut without_proc(&dir.command("transform upper /dev/zero out")).unwrap());

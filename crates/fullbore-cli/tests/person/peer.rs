@@ -38,10 +38,8 @@ pub(crate) struct Pair {
 impl Pair {
     /// `None`, with the reason printed, if the peer is missing.
     pub(crate) fn new(tool: &'static str, peer: &str, dir: TestDir) -> Option<Self> {
-        let Some(peer) = find(peer) else {
-            println!("skipped: {tool} compared with {peer}: no {peer} in FULLBORE_PEERS or PATH");
-            return None;
-        };
+        let found = find(peer).ok_or("it is not in FULLBORE_PEERS or PATH");
+        let peer = or_skip(&format!("{tool} compared with {peer}"), found)?;
         let compared = |ended: &Finished| (ended.code(), ended.stdout.clone(), String::new());
         Some(Self { tool, peer, dir, locale: "C.UTF-8", compared, differences: Vec::new(), stripped: false })
     }

@@ -23,8 +23,10 @@ pub(crate) use std::time::{Duration, Instant};
 #[cfg(unix)]
 pub(crate) use crate::facilities::*;
 use fullbore::sys;
-pub(crate) use fullbore_testkit::cases;
-pub(crate) use fullbore_testkit::ground::{NULL, bytes};
+#[cfg(unix)]
+pub(crate) use fullbore_testkit::ground::fifo;
+pub(crate) use fullbore_testkit::ground::{NULL, bytes, names};
+pub(crate) use fullbore_testkit::{assert_eventually, cases, or_skip};
 #[cfg(unix)]
 pub(crate) use rustix::process::{Pid, Signal};
 pub(crate) use serde_json::{Value, json};
@@ -119,17 +121,24 @@ impl TestDir {
 
     #[cfg(unix)]
     pub(crate) fn fifo(&self, name: &str) -> PathBuf {
-        make_fifo(&self.at(name));
+        fifo(&self.at(name));
         self.at(name)
     }
 
-    /// Runs a shell line in this directory, with the binary as `$0`.
+    /// Returns a shell line in this directory, with the binary as `$0`.
+    #[cfg(unix)]
+    pub(crate) fn shell_command(&self, line: &str) -> Command {
+        let mut command = Command::new("bash");
+        command.args(["-c", line]).arg(binary()).current_dir(self.path()).stdin(Stdio::null());
+        command.env("XDG_CONFIG_HOME", NOWHERE);
+        command
+    }
+
+    /// Runs a [shell line](Self::shell_command).
     #[cfg(unix)]
     #[track_caller]
     pub(crate) fn shell(&self, line: &str) -> Finished {
-        let mut command = Command::new("bash");
-        command.args(["-c", line]).arg(binary()).current_dir(self.path()).stdin(Stdio::null());
-        run(command.env("XDG_CONFIG_HOME", NOWHERE))
+        run(&mut self.shell_command(line))
     }
 
     /// Returns the command with space-separated words, in this directory, with the profile of this directory.
@@ -183,14 +192,6 @@ pub(crate) fn snapshot(root: &Path) -> BTreeMap<PathBuf, FileState> {
         (path, FileState { content, identity, links, permissions: found.permissions() })
     };
     walked(root).into_iter().map(state).collect()
-}
-
-pub(crate) fn names(directory: &Path) -> Vec<String> {
-    let entries = fs::read_dir(directory).unwrap();
-    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<_> = names.filter(|name| name != "lost+found").collect();
-    names.sort();
-    names
 }
 
 /// Returns the command, without the profile of the user who runs the tests.
@@ -276,12 +277,6 @@ pub(crate) fn code(status: ExitStatus) -> i32 {
     #[cfg(windows)]
     let by_signal = || unreachable!("every process of Windows has an exit code");
     status.code().unwrap_or_else(by_signal)
-}
-
-/// Creates a named pipe; rustix has no call for it on macOS.
-#[cfg(unix)]
-pub(crate) fn make_fifo(path: &Path) {
-    assert!(Command::new("mkfifo").arg(path).status().unwrap().success(), "{}", path.display());
 }
 
 /// The system's words for an error number, without the first letter, whose case depends on the place.
@@ -425,11 +420,6 @@ pub(crate) fn has(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut directories = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
     directories.any(|directory| directory.join(program).is_file())
-}
-
-/// Returns what a test needs; `None`, with the reason printed, if it is missing.
-pub(crate) fn or_skip<T>(what: &str, found: Result<T, String>) -> Option<T> {
-    found.inspect_err(|reason| println!("skipped: {what}: {reason}")).ok()
 }
 
 /// The reason if a program is not installed.

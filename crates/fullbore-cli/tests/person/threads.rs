@@ -16,9 +16,8 @@ impl Place {
     /// `None`, with the reason printed, if no user with a limit is available.
     fn new() -> Option<Self> {
         let root = rustix::process::geteuid().is_root();
-        if root && !has("setpriv") {
-            println!("skipped: a limit on threads does not apply to root, and there is no setpriv");
-            return None;
+        if root {
+            or_skip("a limit on threads, which does not apply to root", installed("setpriv"))?;
         }
         let dir = TestDir::open_to_all();
         let binary = dir.at("fullbore");
