@@ -245,6 +245,9 @@ pub(super) fn rename(
 }
 
 /// Renames a file from the name `part` in the directory to `place`, replacing any file there.
+///
+/// The write-back of its bytes starts before, so that a power failure finds them on the device soon after the name. ext4 and
+/// btrfs do the same at such a rename, but ext4 not for blocks that were allocated before, and XFS never.
 pub(super) fn rename_to(
     file: &File,
     part: &OsStr,
@@ -252,6 +255,8 @@ pub(super) fn rename_to(
     report: &mut CommitReport,
 ) -> Result<()> {
     let target = place.path();
+    // A length of 0 means to the end of the file. Errors of the write-back are reported by a later sync, as without this call.
+    let _ = sys::start_writeback(file.as_handle(), 0..0);
     file.judge(Call::Rename { from: &target.with_file_name(part), to: &target })
         .and_then(|()| {
             let directory = place.directory.fd()?;

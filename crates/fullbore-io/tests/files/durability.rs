@@ -212,6 +212,48 @@ fn a_file_system_that_became_read_only_is_an_error() {
     assert_eq!((error.kind(), file.poisoned().is_some()), (ErrorKind::Io, true), "{error}");
 }
 
+/// `cp` keeps the old or the new bytes in the same case, because file systems write back a file that was truncated.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_replaced_without_a_sync_reaches_the_device_soon() {
+    use fullbore_testkit::mounts::{LoopDevice, Mount, command};
+    for (mkfs, len) in [("mkfs.ext4", 64 << 20), ("mkfs.xfs", 400 << 20)] {
+        let room = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let at = |name: &str| room.path().join(name);
+        fs::File::create(at("image")).unwrap().set_len(len).unwrap();
+        let mounted = command(mkfs, ["-q".as_ref(), at("image").as_os_str()])
+            .and_then(|_| LoopDevice::new(&at("image"), "--direct-io=off"))
+            .and_then(|device| Mount::new(&[device.path().to_str().unwrap()], &at("mounted")));
+        let mount = match mounted {
+            Ok(mount) => mount,
+            Err(reason) => {
+                println!("skipped: a power failure on a file system of {mkfs}: {reason}");
+                continue;
+            }
+        };
+        let (old, new) = (vec![b'o'; 8 << 20], vec![b'n'; 8 << 20]);
+        let path = at("mounted").join("file");
+        fs::write(&path, &old).unwrap();
+        File::open_write(&path).unwrap().sync_all().unwrap();
+        let output = Output::create(&path).unwrap();
+        output.file().allocate_and_extend(new.len() as u64).unwrap();
+        output.file().write_all_at(&new, 0).unwrap();
+        output.commit(Durability::None).unwrap();
+        // Far less than the half minute after which the kernel writes dirty pages on its own.
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        // The sync of another file commits the journal, with the new name.
+        File::create_new(at("mounted").join("another")).unwrap().sync_all().unwrap();
+        fs::copy(at("image"), at("device after the power failure")).unwrap();
+        drop(mount);
+        let after = at("device after the power failure");
+        let _mount = Mount::new(&["-o", "loop,nouuid", after.to_str().unwrap()], &at("after"))
+            .or_else(|_| Mount::new(&["-o", "loop", after.to_str().unwrap()], &at("after")))
+            .unwrap();
+        let found = fs::read(at("after").join("file")).unwrap();
+        assert!(found == new, "{mkfs}: {} bytes, the first {:?}", found.len(), found.first());
+    }
+}
+
 #[test]
 fn an_output_whose_sync_fails_is_never_renamed() {
     for durability in [Durability::Data, Durability::Full] {
