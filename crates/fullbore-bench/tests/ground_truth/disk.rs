@@ -105,7 +105,7 @@ impl Drop for Disk {
     }
 }
 
-/// Retries for two seconds.
+/// Retries for ten seconds.
 pub(crate) fn eventually(mut done: impl FnMut() -> bool) -> bool {
     (0..100).any(|_| {
         let done = done();
