@@ -142,7 +142,7 @@ fn agentenv_274_alignment_is_the_devices_own() {
     for sector in [512, 4096] {
         fs::write(&image, vec![0; 4 << 20]).unwrap();
         let made = LoopDevice::new(&image, &format!("--sector-size={sector}"));
-        let Some(made) = or_skip("a loop device", made) else { return };
+        let Some(made) = fullbore_testkit::or_skip("a loop device", made) else { return };
         let (file, support) = File::open_write(made.path()).unwrap().with_cache(CachePolicy::Direct);
         assert_eq!(support, Support::Native, "{sector}");
         assert_eq!(file.direct_alignment(), sector);

@@ -201,13 +201,13 @@ fn a_file_system_that_became_read_only_is_an_error() {
             Ok((Mount::new(&["-o", "errors=remount-ro", &path], &place)?, device))
         });
     let what = "a file system that becomes read-only";
-    let Some((_mount, device)) = or_skip(what, mounted) else { return };
+    let Some((_mount, device)) = fullbore_testkit::or_skip(what, mounted) else { return };
     let file = File::create_new(place.join("file")).unwrap();
     file.sync_all().unwrap();
     file.write_all_at(&[1; 100_000], 0).unwrap();
     let name = device.path().file_name().unwrap();
     let trigger = Path::new("/sys/fs/ext4").join(name).join("trigger_fs_error");
-    let Some(()) = or_skip(what, fs::write(&trigger, "test")) else { return };
+    let Some(()) = fullbore_testkit::or_skip(what, fs::write(&trigger, "test")) else { return };
     let error = file.write_back().unwrap_err();
     assert_eq!((error.kind(), file.poisoned().is_some()), (ErrorKind::Io, true), "{error}");
 }
@@ -224,13 +224,8 @@ fn a_file_replaced_without_a_sync_reaches_the_device_soon() {
         let mounted = command(mkfs, ["-q".as_ref(), at("image").as_os_str()])
             .and_then(|_| LoopDevice::new(&at("image"), "--direct-io=off"))
             .and_then(|device| Mount::new(&[device.path().to_str().unwrap()], &at("mounted")));
-        let mount = match mounted {
-            Ok(mount) => mount,
-            Err(reason) => {
-                println!("skipped: a power failure on a file system of {mkfs}: {reason}");
-                continue;
-            }
-        };
+        let what = format!("a power failure on a file system of {mkfs}");
+        let Some(mount) = fullbore_testkit::or_skip(&what, mounted) else { continue };
         let (old, new) = (vec![b'o'; 8 << 20], vec![b'n'; 8 << 20]);
         let path = at("mounted").join("file");
         fs::write(&path, &old).unwrap();

@@ -176,7 +176,7 @@ fn a_block_device_has_a_length_offsets_and_a_fixed_end() {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let image = write_file(directory.path(), "image", vec![0; 4 << 20]);
     let made = LoopDevice::new(&image, "--sector-size=512");
-    let Some(made) = or_skip("a loop device", made) else { return };
+    let Some(made) = fullbore_testkit::or_skip("a loop device", made) else { return };
     let file = writing().open(made.path()).unwrap();
     assert_eq!((file.kind(), file.seekable()), (FileKind::BlockDevice, true));
     assert_eq!((file.len().unwrap(), file.seekable_len().unwrap()), (4 << 20, Some(4 << 20)));

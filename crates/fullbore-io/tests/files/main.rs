@@ -15,7 +15,6 @@ use fullbore_io::file::{
 use fullbore_io::stream::FileStream;
 use fullbore_testkit::ground::{NULL, bytes, directories, everywhere, names, read_at, symlink, write_file};
 use fullbore_testkit::processes::alone;
-use fullbore_testkit::{assert_eventually, or_skip};
 
 mod closing;
 mod complaints;

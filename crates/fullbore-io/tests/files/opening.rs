@@ -132,7 +132,7 @@ fn reserve_with_create_or_truncate_empties_a_file_and_reserves_the_space() {
 fn reserve_without_space_leaves_an_existing_file_unchanged() {
     let small = tempfile::tempdir().unwrap();
     let mount = Mount::in_memory("size=1m", small.path());
-    let Some(_mount) = or_skip("a small file system", mount) else { return };
+    let Some(_mount) = fullbore_testkit::or_skip("a small file system", mount) else { return };
     let (old, new) = (small.path().join("old"), small.path().join("new"));
     let content = bytes(300_000, 4);
     fs::write(&old, &content).unwrap();

@@ -104,7 +104,7 @@ fn share_truncates_after_the_lock_and_unlocks_before_the_close() {
 /// Waits until the trace shows that a call has returned; the line appears earlier, when the call starts.
 fn returned(trace: &Path, what: &str) {
     let is_it = |text: String| text.split_once(what).is_some_and(|(_, rest)| rest.contains(") = "));
-    assert_eventually(what, true, || fs::read_to_string(trace).is_ok_and(is_it));
+    fullbore_testkit::assert_eventually(what, true, || fs::read_to_string(trace).is_ok_and(is_it));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Tests of the choice.
 
+use fullbore_io::buf::{HUGE_PAGE, Pool};
 use fullbore_io::engine::CachePolicy;
 
 use super::*;
@@ -74,6 +75,7 @@ fn facts_decide_without_measurements() {
     assert_eq!(choose(&short, None).strategy.workers, 1, "writers wait for one another");
     let read = choose(&PlanInput { target: Target::Nowhere, ..short }, None).strategy;
     assert_eq!((read.read.name, read.request, read.workers), (deep_method().name, 256 << 10, 2));
+    assert!(read.depth * Pool::capacity(read.request) <= HUGE_PAGE, "{} requests", read.depth);
     let disk = PlanInput { cached: Some(0.0), rotational: true, ..plan_input() };
     assert_eq!(choose(&disk, None).strategy.workers, 1);
     let small = PlanInput { len: Some(1000), ..plan_input() };
