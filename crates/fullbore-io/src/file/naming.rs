@@ -255,8 +255,11 @@ pub(super) fn rename_to(
     report: &mut CommitReport,
 ) -> Result<()> {
     let target = place.path();
-    // A length of 0 means to the end of the file. Errors of the write-back are reported by a later sync, as without this call.
-    let _ = sys::start_writeback(file.as_handle(), 0..0);
+    // Synced bytes are on the device, and a new name replaces no old bytes.
+    if !report.data() && place.stat(AtFlags::NOFOLLOW).is_ok_and(|there| there.is_some()) {
+        // A length of 0 means to the end of the file. Errors of the write-back are reported by a later sync, as without this call.
+        let _ = sys::start_writeback(file.as_handle(), 0..0);
+    }
     file.judge(Call::Rename { from: &target.with_file_name(part), to: &target })
         .and_then(|()| {
             let directory = place.directory.fd()?;
