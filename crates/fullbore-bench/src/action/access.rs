@@ -209,7 +209,7 @@ impl Workload for AccessWorkload {
 
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
         let test_files = context.test_files();
-        context.check_device_for(self.spec.flush, self.spec.cache, self.io.direct())?;
+        context.check_device(self.precondition().needs_device())?;
         if self.creates_file() {
             test_files.has_files()?;
         }

@@ -142,6 +142,11 @@ pub(super) struct Precondition {
 }
 
 impl Precondition {
+    /// True if the transfers cannot be measured in memory alone.
+    pub(super) fn needs_device(&self) -> bool {
+        self.flush || self.direct || self.cache == Some(CacheState::Cold)
+    }
+
     /// Of reads through the page cache.
     pub(super) fn reading(cache: Option<CacheState>) -> Self {
         Self { writes: false, direct: false, flush: false, cache }

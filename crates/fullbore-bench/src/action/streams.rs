@@ -154,7 +154,7 @@ impl Workload for StreamsWorkload {
 
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
         let test_files = context.test_files();
-        context.check_device_for(self.spec.flush, self.spec.cache, self.io.direct())?;
+        context.check_device(self.precondition().needs_device())?;
         if self.spec.files == StreamFiles::Own {
             let file = |stream| test_files.random_file(&format!("stream-{stream}"), OWN);
             self.own = (1..=self.spec.streams).map(file).collect::<Result<_>>()?;

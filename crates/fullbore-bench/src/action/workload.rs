@@ -49,16 +49,6 @@ impl RunContext<'_> {
         if needed && self.test_files().in_memory { Err(self.no_device()) } else { Ok(()) }
     }
 
-    /// Fails if transfers with these settings need a device that the file system does not have.
-    pub(super) fn check_device_for(
-        &self,
-        flush: Option<bool>,
-        cache: Option<CacheState>,
-        direct: bool,
-    ) -> Result<()> {
-        self.check_device(flush == Some(true) || cache == Some(CacheState::Cold) || direct)
-    }
-
     pub(super) fn no_device(&self) -> Error {
         let what = "the file system keeps its files in memory: it has no device and no cold files";
         Error::new(ErrorKind::Unsupported, "measure", self.test_files().named(), what)

@@ -172,8 +172,7 @@ impl Workload for InterfaceWorkload {
     }
 
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
-        let spec = &self.spec;
-        context.check_device_for(spec.flush, spec.cache, spec.direct)?;
+        context.check_device(self.precondition().needs_device())?;
         // A trial open, to check that the interface works here.
         let config = self.config(context, self.spec.record.0);
         let opened = config.pool().and_then(|mut pool| (self.entry.open)(&config, &mut pool));
