@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use fullbore::buf::Direction;
+pub use fullbore::error::reason;
 use fullbore::error::{Error, ErrorKind, without_code};
 use fullbore::quote::printable_bytes;
 use fullbore::sys::{self, Code};
@@ -116,11 +117,6 @@ impl Exit {
             Self::Reported(code) => *code,
         }
     }
-}
-
-/// Returns the system's message for an error, without its number.
-pub fn reason(error: &io::Error) -> String {
-    without_code(&error.to_string())
 }
 
 impl From<Error> for Exit {

@@ -251,7 +251,7 @@ impl fmt::Display for Error {
             write!(f, ": {what}")?;
         }
         if let Some(source) = &self.inner.source {
-            write!(f, ": {}", message(source))?;
+            write!(f, ": {}", reason(source))?;
         }
         if let Some(advice) = &self.inner.advice {
             write!(f, "; {advice}")?;
@@ -310,8 +310,9 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// The system's message without std's "(os error N)".
-pub(crate) fn message(error: &io::Error) -> String {
+/// Returns the system's message for an error, without std's "(os error N)".
+#[doc(hidden)]
+pub fn reason(error: &io::Error) -> String {
     without_code(&error.to_string())
 }
 

@@ -10,7 +10,7 @@ use super::method::{EngineConfig, Method};
 use super::overlapped;
 use super::{mmap, queued, synchronous};
 use crate::buf::Pool;
-use crate::error::{Error, Result, message};
+use crate::error::{Error, Result, reason};
 use crate::file::{CachePolicy, File, FileKind};
 use crate::lock::Mutex;
 use crate::probe::{FileSystemId, Learned, NoDirect};
@@ -198,9 +198,9 @@ fn explain_error(error: &io::Error) -> String {
         Some(Code::NO_DEVICE) => "files of this kind cannot be mapped",
         Some(Code::CROSSES_DEVICES) => "not between two file systems",
         Some(Code::OUT_OF_MEMORY) => "a memory limit prevents it (RLIMIT_MEMLOCK)",
-        _ => return message(error),
+        _ => return reason(error),
     };
-    format!("{meaning} ({})", message(error))
+    format!("{meaning} ({})", reason(error))
 }
 
 #[cfg(test)]

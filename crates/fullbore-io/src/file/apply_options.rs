@@ -51,7 +51,7 @@ impl OpenOptions {
         match sys::uninterrupted(|| sys::allocate(fd, Allocate::KeepLength, 0, self.room)) {
             Ok(()) => Ok(Support::Native),
             Err(error @ (Code::NO_SPACE | Code::TOO_LARGE | Code::QUOTA)) => {
-                let what = format!("{}: {} bytes", crate::error::message(&error.into()), self.room);
+                let what = format!("{}: {} bytes", crate::error::reason(&error.into()), self.room);
                 Err(Error::new(ErrorKind::NoSpace, "reserve space", path, what)
                     .advise("free some space or write somewhere else"))
             }
@@ -144,6 +144,6 @@ fn hinted(fd: impl AsHandle, range: Range<u64>, hint: Hint) -> Support {
     }
     match sys::advise(fd, range.start, len, advice) {
         Ok(()) => Support::Native,
-        Err(error) => Support::Unsupported(crate::error::message(&error.into())),
+        Err(error) => Support::Unsupported(crate::error::reason(&error.into())),
     }
 }

@@ -376,7 +376,7 @@ impl Direct {
 }
 
 fn plainly(error: &io::Error) -> String {
-    crate::error::message(error)
+    crate::error::reason(error)
 }
 
 /// True if the range extends past any possible file end; the system then decides the result.

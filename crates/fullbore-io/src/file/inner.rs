@@ -10,7 +10,7 @@ use std::{fmt, io};
 use super::cleanup::CleanupGuard;
 use super::spans::Rule;
 use super::types::{FileStamp, OptionSupport};
-use crate::error::{Error, message};
+use crate::error::{Error, reason};
 #[cfg(feature = "fault")]
 use crate::fault::plan::Plan;
 use crate::lock::Mutex;
@@ -361,7 +361,7 @@ pub(super) struct Poisoned(pub(super) Arc<Failure>);
 
 impl fmt::Display for Poisoned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let cause = message(&self.0.error);
+        let cause = reason(&self.0.error);
         if self.0.sync {
             write!(
                 f,

@@ -38,7 +38,7 @@ pub(super) fn lock_whole(fd: &Handle, share: Share, writes: bool) -> sys::Result
         Ok(()) => Ok(Support::Emulated("one shared lock: it excludes exclusive locks only".to_owned())),
         Err(Code::WOULD_BLOCK) => Err(Code::WOULD_BLOCK),
         Err(error) => {
-            let error = crate::error::message(&error.into());
+            let error = crate::error::reason(&error.into());
             Ok(Support::Unsupported(format!("the system cannot lock it: {error}")))
         }
     }
