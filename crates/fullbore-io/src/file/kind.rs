@@ -84,7 +84,8 @@ impl File {
     #[doc(hidden)]
     pub fn read_unchanged(&self, reader: &mut UnchangedReader, bytes: &mut [u8]) -> Option<usize> {
         let plain = self.inner.start.is_none() && matches!(self.inner.cache_mode, CacheMode::Plain);
-        plain.then(|| reader.read(&self.inner.fd, bytes, |bytes, flags| self.read_once(0, bytes, flags)))?
+        let read = |offset, bytes: &mut [u8], flags| self.read_once(offset, bytes, flags);
+        plain.then(|| reader.read(&self.inner.fd, bytes, read))?
     }
 
     /// Returns a handle that records the file's present state. Runs over the handle (transform, fold, search, compare)

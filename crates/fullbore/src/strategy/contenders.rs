@@ -39,7 +39,7 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
     // Workers alternate on a stream: whole leases would make them wait for one another.
     let stream = plan_input.target == Target::Stream;
     if !plan_input.adapts
-        || short && !plan_input.has_halves()
+        || short && !plan_input.has_halves() && !plan_input.has_short_trial()
         || stream
         || plan_input.rotational
         || plan_input.units.is_some()
@@ -81,7 +81,9 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
         _ => {}
     }
     if !plan_input.is_uncached() {
-        if let Some(mmap) = method("mmap").filter(|_| plan_input.can_map) {
+        // The choice for a short file is a mapping in stripes that divide it.
+        let can_map = plan_input.can_map && !plan_input.has_short_trial();
+        if let Some(mmap) = method("mmap").filter(|_| can_map) {
             // Large writes give a new file large folios; a visitor needs few calls.
             let request = if writes { 512 << 10 } else { 1 << 20 };
             let stripe = mapped_part(plan_input.budget, workers as u64, request as u64);
@@ -90,8 +92,9 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
             add(&mut found.cached, mapped.with_workers(workers), MAPPED);
         }
         // The buffers of both files of a comparison fit the processor's cache.
-        let request = if plan_input.purpose == Purpose::Compare { 256 << 10 } else { 512 << 10 };
-        add(&mut found.cached, buffered(request, if writes { 1 << 20 } else { 4 << 20 }), COPIED);
+        let small = plan_input.purpose == Purpose::Compare || plan_input.has_short_trial();
+        let stripe = if writes || plan_input.has_short_trial() { 1 << 20 } else { 4 << 20 };
+        add(&mut found.cached, buffered(if small { 256 << 10 } else { 512 << 10 }, stripe), COPIED);
     }
     if !plan_input.is_cached() {
         // Reads through the page cache complete an almost fully cached file; direct reads would leave it incomplete.

@@ -216,7 +216,8 @@ impl<'a> Planner<'a> {
             Some(CachePolicy::Direct) => Some(0.0),
             _ => cached_share(input, len),
         };
-        facts.adapts &= facts.among_files || !facts.is_short() || facts.is_mixed();
+        let is_view = facts.purpose.views() && facts.is_cached();
+        facts.adapts &= facts.among_files || !facts.is_short() || facts.is_mixed() || is_view;
         facts.rotational = !facts.is_cached() && probe::rotational(input);
         let works = |method: &'static Method, cache: CachePolicy| {
             engine::probe_once(method, input, false, cache).map_err(|unsupported| unsupported.reason)
@@ -226,7 +227,7 @@ impl<'a> Planner<'a> {
             facts.no_deep_reads = works(deep_method(), CachePolicy::Direct).err();
         }
         let left_open = spec.named.is_none() && spec.read.is_none() && spec.read_cache.is_none();
-        let views = left_open && purpose.views() && spec.model != Some(Model::Striped) && facts.is_cached();
+        let views = left_open && is_view && spec.model != Some(Model::Striped);
         let keeps = policy.is_none_or(|policy| policy == CachePolicy::Keep);
         if keeps && self.memory.may_be_mapping() && (views || facts.adapts && !facts.is_uncached()) {
             facts.can_map = method("mmap").is_some_and(|mmap| works(mmap, CachePolicy::Keep).is_ok());
@@ -282,8 +283,10 @@ impl<'a> Planner<'a> {
         // Figures compare all contenders: a run whose spec excludes some does not compare them.
         let open = *self.spec == StrategySpec { budget: self.spec.budget, ..StrategySpec::default() };
         // A pipe does not measure the file system, and halves are not compared.
-        let tries = plan.contenders.differ() && plan.plan_input.len.is_some() && !plan.has_halves();
-        let as_longer = measured.is_none() && plan.plan_input.may_use_learned();
+        let tries = plan.contenders.differ()
+            && plan.plan_input.len.is_some()
+            && (plan.plan_input.among_files || !plan.plan_input.is_short());
+        let as_longer = measured.is_none() && plan.plan_input.is_short_view();
         if let (Some(learned), Some(input), true) =
             (self.profile.and_then(|profile| profile.learned.as_ref()), input, open && (tries || as_longer))
             && (tries || !learned.is_empty())
@@ -303,6 +306,9 @@ impl<'a> Planner<'a> {
                 let mut longer = unfitted.clone();
                 longer.contenders.cached = cached;
                 let first = longer.arrange(learned, file_system, works);
+                if first.is_some() {
+                    plan.contenders = Contenders::default();
+                }
                 plan.take(first.map(|(strategy, figure)| (plan.of_this_length(strategy), figure)));
             }
         }
@@ -354,11 +360,6 @@ impl Plan {
         let policy = self.spec.read_cache.filter(|_| read == buffered());
         let same = plan.strategy.read == read || policy == Some(plan.strategy.read_cache);
         (fits && same).then_some(plan.strategy)
-    }
-
-    /// True if the cached parts of a short file are read in one way and the others in another.
-    pub(crate) fn has_halves(&self) -> bool {
-        self.plan_input.has_halves() && self.contenders.differ()
     }
 
     /// The most workers of the strategy and the contenders.

@@ -67,9 +67,10 @@ impl<'a> Leases<'a> {
             (true, _) => [Vec::new(), vec![range]],
             (_, true) => [vec![range], Vec::new()],
         };
+        let short = places.iter().all(|place| place.len < ADAPTIVE);
         let parts = |cached: bool, ranges: Vec<Range<u64>>, list: &[Contender]| {
             let total: u64 = ranges.iter().map(|range| range.end - range.start).sum();
-            let tried = if any_length || total >= ADAPTIVE { list.len() } else { 1 };
+            let tried = if any_length || short || total >= ADAPTIVE { list.len() } else { 1 };
             Parts { cached, ranges, contenders: list.to_vec(), tried }
         };
         let parts =

@@ -191,7 +191,7 @@ impl Executor<'_> {
     /// Replaces the strategy of a file that is too short to try several by one of the contenders.
     fn pick(&self, plan: &mut Plan, len: Option<u64>) -> Option<(TrialKind, u64)> {
         let len = len?;
-        if !plan.plan_input.is_short() || plan.has_halves() {
+        if !plan.plan_input.is_short() || !plan.plan_input.among_files {
             return None;
         }
         let kind =

@@ -47,8 +47,8 @@ impl Worker {
     #[doc(hidden)]
     pub fn read_unchanged(&mut self, file: impl AsHandle) -> Option<&[u8]> {
         let bytes = buffer(&mut self.bytes);
-        let count = self.reader.read(&file, bytes, |bytes, flags| {
-            Ok(sys::read_vectored_flagged(&file, &mut [IoSliceMut::new(bytes)], 0, flags)?)
+        let count = self.reader.read(&file, bytes, |offset, bytes, flags| {
+            Ok(sys::read_vectored_flagged(&file, &mut [IoSliceMut::new(bytes)], offset, flags)?)
         })?;
         Some(&self.buffer()[..count])
     }

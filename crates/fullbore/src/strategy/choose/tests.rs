@@ -198,8 +198,13 @@ fn halves_of_a_short_file_are_read_in_different_ways() {
     assert_eq!(halves(&no_ring).1, [("direct", 2)]);
     // Reads through the page cache complete an almost fully cached file.
     assert_eq!(halves(&PlanInput { cached: Some(0.95), ..mixed.clone() }).1, [("buffered", 2)]);
+    // A cached file has a short trial, unless it is shorter still.
+    let whole = PlanInput { cached: Some(1.0), ..mixed.clone() };
+    assert_eq!(halves(&whole), (vec![("mmap", 2), ("buffered", 2)], vec![]));
     for whole in [
-        PlanInput { cached: Some(1.0), ..mixed.clone() },
+        PlanInput { len: Some(30_000_000), ..whole.clone() },
+        PlanInput { among_files: true, len: Some(50_000_000), cached: Some(0.5), ..whole.clone() },
+        PlanInput { adapts: false, ..whole.clone() },
         PlanInput { cached: Some(0.0), ..mixed.clone() },
         PlanInput { among_files: true, ..mixed.clone() },
         PlanInput { rotational: true, ..mixed.clone() },

@@ -154,6 +154,29 @@ fn a_run_takes_hardly_longer_than_with_the_fastest_contender_alone() {
 }
 
 #[test]
+fn a_short_run_has_a_short_trial() {
+    let len = 96 * MIB;
+    for [mapped, copied] in [[1.3e-4, 1e-4], [1e-4, 1.3e-4]] {
+        let run = Fixture::default();
+        let strategies = [(8 * MIB, "mmap"), (MIB, "buffered")]
+            .map(|(stripe, name)| Strategy { stripe, ..contender(name, 2) });
+        let leases = run.leases([parts_of(true, 0..len, strategies)]);
+        let simulated = simulate(&leases, 2, len, |name, offset| {
+            // Noise of 10%.
+            let noise = 1.0 + 0.1 * ((offset / MIB * 7919 % 13) as f64 / 6.0 - 1.0);
+            let cost = noise * if name == "mmap" { mapped } else { copied };
+            (cost, cost)
+        });
+        let list = run.selections.list();
+        let faster = if mapped < copied { "read=mmap" } else { "method=buffered" };
+        assert!(list.len() == 1 && list[0].chosen.starts_with(faster), "{list:?}");
+        assert!(list[0].after <= 24 * MIB, "{list:?}");
+        let spent: f64 = simulated.0.iter().map(|(_, _, seconds)| seconds).sum();
+        assert!(spent < 1.04 * mapped.min(copied) * (len / MIB) as f64, "{simulated:?}");
+    }
+}
+
+#[test]
 fn of_equal_contenders_the_one_with_less_cpu_time_is_chosen() {
     let (run, len) = (Fixture::default(), 1024 * MIB);
     let leases = run.leases([parts(false, 0..len, &[("buffered", 2), ("uring", 1)])]);
