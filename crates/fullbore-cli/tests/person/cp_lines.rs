@@ -43,7 +43,7 @@ fn common_command_lines_match_gnu() {
             let mut lines: Vec<String> = ended.text().lines().map(str::to_owned).collect();
             lines.sort();
             // The words of GNU's C library for a loop of links; others have their own.
-            let mut errors = ended.stderr.replace(&system_text(40), "oo many levels of symbolic links");
+            let mut errors = ended.stderr.replace(&system_words(40), "Too many levels of symbolic links");
             if !known {
                 lines.clear();
                 errors.truncate(1);
@@ -97,12 +97,16 @@ fn files_of_sysfs_are_copied() {
     let mut read = Vec::new();
     for (path, _) in walked(source) {
         if let Ok(bytes) = fs::read(&path) {
-            let copy = dir.at("target").join(path.strip_prefix(source).unwrap());
-            assert_eq!(fs::read(&copy).unwrap(), bytes, "{}", path.display());
+            let copy = fs::read(dir.at("target").join(path.strip_prefix(source).unwrap())).unwrap();
+            // Some are counters, which have changed since.
+            let counts = |bytes: &[u8]| bytes.trim_ascii_end().iter().all(u8::is_ascii_digit);
+            assert!(copy == bytes || counts(&copy) && counts(&bytes), "{}: {copy:?}", path.display());
             read.push((path, bytes));
         }
     }
-    let (file, bytes) = read.iter().find(|(_, bytes)| bytes.len() < 4096).unwrap();
+    // No counter, if possible.
+    let short = read.iter().filter(|(_, bytes)| bytes.len() < 4096);
+    let (file, bytes) = short.max_by_key(|(_, bytes)| bytes.contains(&b'[')).unwrap();
     for flag in ["--sparse=always", "--sparse=never", "--reflink=never", "--verify"] {
         dir.run(&format!("cp {flag} {} one", file.display())).succeeds();
         assert_eq!(dir.read("one"), *bytes, "{flag}");

@@ -21,8 +21,14 @@ fn built() -> &'static Path {
         if cfg!(unix) && newest(sources).is_none_or(|newest| oldest.is_none_or(|oldest| oldest <= newest)) {
             let profile =
                 directory.file_name().and_then(|name| name.to_str()).unwrap().replace("debug", "dev");
-            let arguments = ["build", "--quiet", "-p", "fullbore-cli", "--examples", "--profile", &profile];
-            assert!(Command::new(env!("CARGO")).args(arguments).status().unwrap().success());
+            let mut cargo = Command::new(env!("CARGO"));
+            cargo.args(["build", "--quiet", "-p", "fullbore-cli", "--examples", "--profile", &profile]);
+            // A build for another system is in a directory with the name of its target.
+            let parent = directory.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+            if let Some(target) = parent.filter(|name| name.matches('-').count() >= 2) {
+                cargo.args(["--target", target]);
+            }
+            assert!(cargo.status().unwrap().success());
         }
         examples
     })
