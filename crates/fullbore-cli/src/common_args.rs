@@ -123,6 +123,7 @@ impl CommonArgs {
             .map_err(|error| Exit::failure(format!("--strategy: {error}")))?;
         if let Some(policy) = self.cache {
             job = job.cache(policy);
+            job.spec().check().map_err(|error| Exit::failure(format!("--cache: {error}")))?;
         }
         if let Some(workers) = self.workers {
             job = job.workers(workers as usize);

@@ -14,13 +14,14 @@ use fullbore::sys::{self, FileKind, SeekFrom};
 
 use crate::common_args::{CliRun, CommonArgs};
 use crate::exit::{Exit, message, program};
+use crate::progress::before_standard_input;
 
 /// Opens the file of an argument: `-` is standard input.
 ///
 /// # Errors
 /// As [`File::open`].
 pub fn open(path: &Path, worker: &mut Worker) -> fullbore::Result<File> {
-    if path == Path::new("-") { File::stdin() } else { worker.open(path) }
+    if path == Path::new("-") { standard_input() } else { worker.open(path) }
 }
 
 /// Replaces operands with `*` and `?` by the matching names, in alphabetical order: the shells of Windows leave that to programs.
@@ -49,6 +50,15 @@ pub fn expanded<T>(operands: Vec<T>) -> Vec<T> {
 
 /// Held while a command reads standard input, which several operands may name: the second finds its end.
 pub static STANDARD_INPUT: Mutex<()> = Mutex::new(());
+
+/// Opens standard input, to read it.
+///
+/// # Errors
+/// As [`File::stdin`].
+pub fn standard_input() -> fullbore::Result<File> {
+    before_standard_input();
+    File::stdin()
+}
 
 /// Sets the offset of standard input as reading would.
 pub fn seek_standard_input(offset: u64) {

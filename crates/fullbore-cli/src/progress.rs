@@ -7,17 +7,20 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
+use fullbore::file::ending_signal;
 use fullbore::lock::Mutex;
 use fullbore::pattern::Progress;
 use fullbore::quote::printable;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use fullbore::size;
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::exit::Exit;
+pub use crate::signals::note_shown;
 
 /// The condition under which the progress line is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum When {
-    /// On a terminal, if the run takes longer than 0.3 s
+    /// On a terminal, if the run takes longer than 0.3 s and reads nothing that is typed
     Auto,
     /// Always, even in a pipe
     Always,
@@ -27,6 +30,16 @@ pub enum When {
 
 /// The duration of a run before a line appears.
 const MOMENT: Duration = Duration::from_millis(300);
+
+/// True once standard input is read and a terminal: a progress line would overwrite what is typed.
+static TYPED: AtomicBool = AtomicBool::new(false);
+
+/// Prepares for reading standard input: while text is typed, no progress line appears unless the user requests it.
+pub fn before_standard_input() {
+    if std::io::stdin().is_terminal() {
+        TYPED.store(true, Ordering::Relaxed);
+    }
+}
 
 /// A progress line that is updated until it is dropped.
 #[derive(Debug)]
@@ -49,7 +62,8 @@ impl ProgressLine {
         let follower = wanted.then(|| {
             let (over, bar, progress, what) =
                 (over.clone(), bar.clone(), progress.clone(), printable(what).into_owned());
-            std::thread::Builder::new().spawn(move || draw(when, &what, len, &progress, &over, &bar))
+            let run = Run { what, len, start: Instant::now(), progress };
+            std::thread::Builder::new().spawn(move || draw(when, &run, &over, &bar))
         });
         // If no thread can be started, the run continues without a line.
         let follower = follower.and_then(Result::ok);
@@ -76,56 +90,76 @@ impl Drop for ProgressLine {
     }
 }
 
-fn draw(
-    when: When,
-    what: &str,
+/// The run that is shown.
+struct Run {
+    what: String,
     len: Option<u64>,
-    progress: &Progress,
-    over: &AtomicBool,
-    shown: &Mutex<Option<ProgressBar>>,
-) {
-    let start = Instant::now();
-    while when == When::Auto && start.elapsed() < MOMENT {
+    start: Instant,
+    progress: Arc<Progress>,
+}
+
+/// The mean rate of a run since its start, in bytes per second.
+fn mean_rate(done: u64, elapsed: Duration) -> f64 {
+    done as f64 / elapsed.as_secs_f64().max(1e-3)
+}
+
+fn draw(when: When, run: &Run, over: &AtomicBool, shown: &Mutex<Option<ProgressBar>>) {
+    while when == When::Auto && run.start.elapsed() < MOMENT {
         if over.load(Ordering::Relaxed) {
             return;
         }
         std::thread::park_timeout(MOMENT);
     }
     if !std::io::stderr().is_terminal() {
-        return lines(what, len, progress, over);
+        return lines(run, over);
     }
-    let (bar, template) = match len {
-        Some(len) => (
-            ProgressBar::new(len),
-            "{msg} {wide_bar} {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec} {eta}",
-        ),
-        None => {
-            (ProgressBar::no_length(), "{msg} {spinner} {decimal_bytes} {decimal_bytes_per_sec} {elapsed}")
+    let hidden = || when == When::Auto && TYPED.load(Ordering::Relaxed);
+    if hidden() {
+        return;
+    }
+    let (bar, template) = match run.len {
+        Some(len) => {
+            (ProgressBar::new(len), "{msg} {wide_bar} {decimal_bytes}/{decimal_total_bytes} {rate} {left}")
         }
+        None => (ProgressBar::no_length(), "{msg} {spinner} {decimal_bytes} {rate} {elapsed}"),
     };
     bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
     if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
+        let rate = |state: &ProgressState| mean_rate(state.pos(), state.elapsed());
+        bar.set_style(
+            style
+                .with_key("rate", move |state: &ProgressState, text: &mut dyn std::fmt::Write| {
+                    let _ = text.write_str(&size::rate(rate(state)));
+                })
+                .with_key("left", move |state: &ProgressState, text: &mut dyn std::fmt::Write| {
+                    let left = state.len().unwrap_or(0).saturating_sub(state.pos());
+                    if let Ok(left) = Duration::try_from_secs_f64(left as f64 / rate(state)) {
+                        let _ = write!(text, "{:#}", HumanDuration(left));
+                    }
+                }),
+        );
     }
-    bar.set_message(printable(what).into_owned());
+    let bar = bar.with_elapsed(run.start.elapsed());
+    bar.set_message(run.what.clone());
     *shown.lock() = Some(bar.clone());
-    while !over.load(Ordering::Relaxed) {
-        bar.set_position(progress.bytes_done());
+    note_shown(1);
+    // The signal thread clears the line at last.
+    while !over.load(Ordering::Relaxed) && !hidden() && ending_signal().load(Ordering::Relaxed) == 0 {
+        bar.set_position(run.progress.bytes_done());
         std::thread::park_timeout(Duration::from_millis(100));
     }
     bar.finish_and_clear();
+    note_shown(0);
 }
 
 /// Without a terminal: prints one line per second, and one at the end.
-fn lines(what: &str, len: Option<u64>, progress: &Progress, over: &AtomicBool) {
-    let start = Instant::now();
-    let total = len.map_or_else(String::new, |len| format!(" of {}", fullbore::size::human(len)));
+fn lines(run: &Run, over: &AtomicBool) {
+    let total = run.len.map_or_else(String::new, |len| format!(" of {}", size::human(len)));
     loop {
         let last = over.load(Ordering::Relaxed);
-        let done = progress.bytes_done();
-        let rate = done as f64 / start.elapsed().as_secs_f64();
-        let (done, rate) = (fullbore::size::human(done), fullbore::size::rate(rate));
-        Exit::eprint(&format!("{what}: {done}{total}, {rate}\n"));
+        let done = run.progress.bytes_done();
+        let (rate, done) = (size::rate(mean_rate(done, run.start.elapsed())), size::human(done));
+        Exit::eprint(&format!("{}: {done}{total}, {rate}\n", run.what));
         if last {
             return;
         }

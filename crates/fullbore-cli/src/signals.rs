@@ -5,7 +5,7 @@
 use std::io::IsTerminal;
 use std::io::{self, Write};
 use std::sync::OnceLock;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU8, Ordering};
 #[cfg(unix)]
 use std::sync::{Arc, atomic::AtomicBool};
 use std::time::Duration;
@@ -125,11 +125,32 @@ fn watch(woken: &impl AsHandle, flush_overdue: fn() -> bool) {
     }
 }
 
+/// The number of lines of progress on the terminal.
+static SHOWN: AtomicU8 = AtomicU8::new(0);
+
+/// Notes the number of lines of progress on the terminal: a signal that ends the process removes them.
+pub fn note_shown(lines: u8) {
+    SHOWN.store(lines, Ordering::Relaxed);
+}
+
+/// Removes the lines of progress without waiting for the thread that draws them.
+#[cfg(unix)]
+fn clear_shown(terminal: &mut impl Write) {
+    for line in (1..=SHOWN.swap(0, Ordering::Relaxed)).rev() {
+        let up = if line > 1 { "\x1b[1A" } else { "" };
+        let _ = write!(terminal, "\r\x1b[2K{up}");
+    }
+}
+
 /// Ends the process as after `signal`.
 fn end(signal: i32) -> ! {
     fullbore_bench::stop_children();
     let unfinished = cleanup();
     let mut err = io::stderr();
+    #[cfg(unix)]
+    if err.is_terminal() {
+        clear_shown(&mut err);
+    }
     for path in unfinished {
         let _ = writeln!(err, "fullbore: {}: interrupted: part old and part new", Shown(&path));
     }

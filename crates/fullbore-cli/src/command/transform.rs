@@ -8,7 +8,7 @@ use fullbore::operation::{self, Kernel};
 
 use super::run::TransferArgs;
 use crate::exit::Exit;
-use fullbore_cli::for_each::seek_standard_input;
+use fullbore_cli::for_each::{seek_standard_input, standard_input};
 
 /// Transform a file byte by byte
 #[derive(Debug, Args)]
@@ -59,7 +59,7 @@ impl Transform {
     pub(crate) fn run(self) -> Result<(), Exit> {
         let kernel = if self.scalar { Kernel::Scalar } else { Kernel::Simd };
         let operation = operation::parse(&self.operation, kernel).map_err(Exit::failure)?;
-        let input = if is_standard_input(&self.input) { File::stdin()? } else { File::open(&self.input)? };
+        let input = if is_standard_input(&self.input) { standard_input()? } else { File::open(&self.input)? };
         // In place, an input that cannot be changed is reported first.
         let input = if self.output.is_some() { input.stamped()? } else { input };
         let output = match &self.output {

@@ -9,6 +9,15 @@ use crate::report::results;
 
 /// Returns the output of a command on a terminal, and its exit code.
 fn on_a_terminal(command: &mut Command) -> (Vec<u8>, i32) {
+    let (seen, code) = on_a_terminal_while(command.stdin(Stdio::null()), |_| {});
+    (seen, code.unwrap())
+}
+
+/// As [`on_a_terminal`], while `meanwhile` runs; no exit code after a signal.
+pub(crate) fn on_a_terminal_while(
+    command: &mut Command,
+    meanwhile: impl FnOnce(u32) + Send + 'static,
+) -> (Vec<u8>, Option<i32>) {
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&terminal).unwrap();
     unlockpt(&terminal).unwrap();
@@ -16,8 +25,10 @@ fn on_a_terminal(command: &mut Command) -> (Vec<u8>, i32) {
     let other: OwnedFd =
         File::options().read(true).write(true).open(Path::new(name.to_str().unwrap())).unwrap().into();
     command.stdout(Stdio::from(other.try_clone().unwrap())).stderr(Stdio::from(other));
-    command.env("NO_COLOR", "1").env("XDG_CONFIG_HOME", "/nonexistent").stdin(Stdio::null());
+    command.env("NO_COLOR", "1").env("XDG_CONFIG_HOME", "/nonexistent");
     let mut child = command.spawn().unwrap();
+    let id = child.id();
+    let meanwhile = std::thread::spawn(move || meanwhile(id));
     // The child then has the last descriptors of the terminal, so reading ends when it exits.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let (mut seen, mut screen) = (Vec::new(), File::from(terminal));
@@ -25,7 +36,8 @@ fn on_a_terminal(command: &mut Command) -> (Vec<u8>, i32) {
     while let Ok(count @ 1..) = screen.read(&mut part) {
         seen.extend_from_slice(&part[..count]);
     }
-    (seen, child.wait().unwrap().code().unwrap())
+    meanwhile.join().unwrap();
+    (seen, child.wait().unwrap().code())
 }
 
 /// Names with control sequences: by ESC, by C1 characters in UTF-8 and as bytes.

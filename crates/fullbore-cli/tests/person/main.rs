@@ -76,6 +76,8 @@ mod held;
 #[cfg(target_os = "linux")]
 mod limits;
 #[cfg(target_os = "linux")]
+mod progress_line;
+#[cfg(target_os = "linux")]
 mod system_calls;
 #[cfg(target_os = "linux")]
 mod threads;

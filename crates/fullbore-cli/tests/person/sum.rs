@@ -137,6 +137,9 @@ fn json_has_the_same_sums() {
     let checked = dir.run("sum --json -c list").succeeds().text();
     let first: Value = serde_json::from_str(checked.lines().next().unwrap()).unwrap();
     assert_eq!((&first["verdict"], &first["algorithm"]), (&"OK".into(), &"blake3".into()));
+    let crc = dir.run("sum --json -a crc,bsd f").succeeds().text();
+    let crc: Value = serde_json::from_str(crc.lines().next().unwrap()).unwrap();
+    assert_eq!((&crc["crc"], &crc["bsd"]), (&1_219_131_554.into(), &16_556.into()));
     let quiet = dir.run("sum --json -c --quiet list").succeeds().text();
     assert!(quiet.starts_with("{\"run\""), "{quiet}");
 }

@@ -38,9 +38,33 @@ fn json_has_counts_and_summary() {
     );
     let found = ended.json();
     let file = |path: &str, lines: u64, words: u64, columns: u64| serde_json::json!({ "path": path, "lines": lines, "words": words, "columns": columns });
-    assert_eq!(found["files"], serde_json::json!([file("one", 1, 2, 3), file("two", 0, 1, 1)]));
+    let missing = serde_json::json!({ "path": "missing", "error": format!("missing: {}", not_found()) });
+    assert_eq!(found["files"], serde_json::json!([file("one", 1, 2, 3), missing, file("two", 0, 1, 1)]));
     assert_eq!(found["total"], serde_json::json!({ "lines": 1, "words": 3, "columns": 3 }));
     assert!(found["run"]["real_seconds"].as_f64().unwrap() > 0.0);
+    assert_eq!(ended.text().lines().nth(3), Some(file("two", 0, 1, 1).to_string().as_str()));
+    #[cfg(unix)]
+    {
+        fs::write(dir.path().join(OsStr::from_bytes(b"\xff")), "a\n").unwrap();
+        let found = run(dir.command("wc -l --json").arg(OsStr::from_bytes(b"\xff"))).succeeds().json();
+        assert_eq!(found["files"][0]["path_bytes"], "ff");
+    }
+}
+
+#[test]
+fn a_strategy_that_contradicts_itself_is_refused_before_anything_is_read() {
+    let dir = TestDir::new();
+    dir.file("a", "a b\n");
+    for (flags, name) in [
+        ("--strategy method=mmap,cache=drop", "--strategy"),
+        ("--strategy method=mmap --cache drop", "--cache"),
+        ("--strategy method=direct,cache=keep", "--strategy"),
+        ("--strategy read=stdio,read-cache=direct", "--strategy"),
+    ] {
+        let ended = dir.run(&format!("wc {flags} a")).fails(1, &[name, "name another"]);
+        assert!(ended.stdout.is_empty(), "{ended}");
+    }
+    dir.run("wc --strategy method=buffered,cache=direct a").succeeds();
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::fields::{Model, buffered};
 use super::plan::Plan;
 use super::plan_input::{Purpose, Target};
+use super::spec::{cannot, inherent, with_policy};
 use fullbore_io::buf::ALIGNMENT;
 use fullbore_io::engine::{self, CachePolicy, Method, method};
 use fullbore_io::error::{Error, ErrorKind, Result};
@@ -214,15 +215,6 @@ impl Plan {
     }
 }
 
-/// The cache policy of a method that supports only one; else the requested policy.
-fn inherent(method: &Method, requested: CachePolicy) -> CachePolicy {
-    match (method.capabilities.direct, method.capabilities.drops) {
-        (engine::Availability::Always, _) => CachePolicy::Direct,
-        (_, engine::Availability::Always) => CachePolicy::DontCache,
-        _ => requested,
-    }
-}
-
 /// The number of parts of `len` bytes that end with a whole block: direct writes rewrite blocks, and two workers must not do so with
 /// one block at the same time.
 pub(crate) fn parts_of_blocks(len: usize) -> usize {
@@ -255,23 +247,9 @@ fn fitting(
     write: bool,
     insists: bool,
 ) -> Result<(&'static Method, Option<String>)> {
-    // The same calls with another flag are separate methods.
-    let method = match (requested.name, cache) {
-        ("buffered", CachePolicy::Direct) => method("direct").unwrap_or(requested),
-        ("buffered", CachePolicy::DontCache) => method("uncached").unwrap_or(requested),
-        _ => requested,
-    };
+    let method = with_policy(requested, cache);
     let way = if write { "write" } else { "read" };
-    let contradiction = match cache {
-        CachePolicy::Direct if method.capabilities.direct == engine::Availability::Never => {
-            Some("cannot bypass the page cache")
-        }
-        CachePolicy::DontCache if method.capabilities.drops == engine::Availability::Never => {
-            Some("cannot drop what it cached")
-        }
-        _ => None,
-    };
-    let reason = match contradiction {
+    let reason = match cannot(method, cache) {
         Some(reason) => reason.to_owned(),
         // Plain buffered calls work on every file that is open.
         None if method == buffered() && cache == CachePolicy::Keep => return Ok((method, None)),

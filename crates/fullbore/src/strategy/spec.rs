@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use super::fields::{Allocation, Completion, Model, Strategy};
-use fullbore_io::engine::{CachePolicy, Method, deep_method, method, methods};
+use fullbore_io::engine::{Availability, CachePolicy, Method, deep_method, method, methods};
 use fullbore_io::error::ParseError;
 use fullbore_io::probe;
 use fullbore_io::size;
@@ -88,6 +88,7 @@ impl FromStr for StrategySpec {
                 }
             }
         }
+        spec.check()?;
         Ok(spec)
     }
 }
@@ -142,6 +143,23 @@ impl StrategySpec {
         Ok(())
     }
 
+    /// Fails if a method and a cache policy exclude each other on every file.
+    #[doc(hidden)]
+    pub fn check(&self) -> Result<(), ParseError> {
+        for (method, cache) in [(self.read, self.read_cache), (self.write, self.write_cache)] {
+            if let (Some(method), Some(cache)) = (method, cache)
+                && let Some(reason) = contradiction(method, cache)
+            {
+                let name = method.name;
+                let advice = "name another method or another cache policy";
+                return Err(ParseError::new(format!(
+                    "method {name} with cache={cache}: it {reason}: {advice}"
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// Replaces the fields of a chosen strategy by the specified ones.
     ///
     /// ```
@@ -177,6 +195,45 @@ impl StrategySpec {
             strategy.model = Model::Striped;
         }
         strategy
+    }
+}
+
+/// The cache policy of a method that supports only one; else the requested policy.
+pub(super) fn inherent(method: &Method, requested: CachePolicy) -> CachePolicy {
+    match (method.capabilities.direct, method.capabilities.drops) {
+        (Availability::Always, _) => CachePolicy::Direct,
+        (_, Availability::Always) => CachePolicy::DontCache,
+        _ => requested,
+    }
+}
+
+/// The method that makes a method's calls under a cache policy: the same calls with another flag are separate methods.
+pub(super) fn with_policy(requested: &'static Method, cache: CachePolicy) -> &'static Method {
+    match (requested.name, cache) {
+        ("buffered", CachePolicy::Direct) => method("direct").unwrap_or(requested),
+        ("buffered", CachePolicy::DontCache) => method("uncached").unwrap_or(requested),
+        _ => requested,
+    }
+}
+
+/// The reason why a method does not follow a cache policy on any file, if there is one.
+pub(super) fn cannot(method: &Method, cache: CachePolicy) -> Option<&'static str> {
+    match cache {
+        CachePolicy::Direct if method.capabilities.direct == Availability::Never => {
+            Some("cannot bypass the page cache")
+        }
+        CachePolicy::DontCache if method.capabilities.drops == Availability::Never => {
+            Some("cannot drop what it cached")
+        }
+        _ => None,
+    }
+}
+
+/// As [`cannot`], also for a method that has another policy of its own.
+fn contradiction(method: &'static Method, cache: CachePolicy) -> Option<String> {
+    match inherent(method, cache) {
+        own if own != cache => Some(format!("always has the policy {own}")),
+        _ => cannot(with_policy(method, cache), cache).map(str::to_owned),
     }
 }
 

@@ -8,6 +8,7 @@ use fullbore::quote::printable;
 use fullbore::size;
 use fullbore_bench::RunProgress;
 use fullbore_bench::stats::Bootstrap;
+use fullbore_cli::progress::note_shown;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Two lines on the terminal; nothing without a terminal.
@@ -24,6 +25,7 @@ impl LiveDisplay {
             if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3}%  {prefix}\n{wide_msg}") {
                 bar.set_style(style);
             }
+            note_shown(2);
             bar
         });
         Self { bar, time }
@@ -49,6 +51,7 @@ impl LiveDisplay {
     pub(super) fn end(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
+            note_shown(0);
         }
     }
 }

@@ -12,10 +12,12 @@ use clap::{ArgAction, Args};
 use fullbore::PlannedPair;
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, FileKind};
+use fullbore::operation::hash::hex;
 use fullbore::pattern::{Comparison, Difference, End, Extent};
 use fullbore::quote::printable_bytes;
 use fullbore::sys::{self, Code, OpenFlags, OsStrExt};
 use fullbore_cli::common_args::{CliRun, CommonArgs};
+use fullbore_cli::progress::before_standard_input;
 use print::{List, Words};
 use serde_json::json;
 
@@ -124,7 +126,10 @@ impl Cmp {
         match result {
             Ok(true) => Ok(()),
             Ok(false) => Err(Exit::Reported(1)),
-            Err(error) => Err(report_error(&error)),
+            Err(error) => {
+                run.clear_progress();
+                Err(report_error(&error))
+            }
         }
     }
 
@@ -200,6 +205,7 @@ impl Cmp {
     ) -> fullbore::Result<bool> {
         let extent = Extent { limit: request.limit, lines: mode == CmpMode::First };
         let (found, stats) = pair.compare(&extent)?;
+        run.clear_progress();
         let summary = run.end(stats.bytes);
         if self.json && mode == CmpMode::First {
             let statistics = summary.json();
@@ -230,6 +236,7 @@ fn every(
         |offset, left, right| list.lines(offset, left, right),
         |lines: Vec<u8>| run.output.without_progress_line(|| write(&lines)).map(ControlFlow::Continue),
     )?;
+    run.clear_progress();
     run.end(stats.bytes);
     if let Some(end) = &seen.end {
         Exit::eprint(&words.end(end, false));
@@ -260,6 +267,7 @@ impl CmpRequest<'_> {
 /// Opens an operand; errors use its name.
 fn open(name: &OsStr) -> io::Result<File> {
     let opened = if name == "-" {
+        before_standard_input();
         let standard = sys::try_clone(sys::stdin())?;
         File::from_fd(standard, "-")
     } else {
@@ -336,6 +344,9 @@ fn json_result(
 ) -> serde_json::Value {
     let name = |place: usize| request.names[place].to_string_lossy();
     statistics["files"] = json!([name(0), name(1)]);
+    if request.names.iter().any(|name| name.to_str().is_none()) {
+        statistics["files_bytes"] = json!(request.names.map(|name| hex(name.as_bytes())));
+    }
     statistics["equal"] = (*found == Comparison::Equal).into();
     match found {
         Comparison::Equal => {}

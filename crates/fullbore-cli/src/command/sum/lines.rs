@@ -105,13 +105,18 @@ fn with_slashes(name: &[u8]) -> Cow<'_, [u8]> {
 
 /// Returns sum and length in decimal for `cksum` and `sum`; `None`: the sum is printed in hexadecimal.
 fn decimal(algorithm: &Algorithm, sum: &[u8], bytes: u64) -> Option<String> {
-    let value = sum.iter().take(4).fold(0u32, |value, &byte| value << 8 | u32::from(byte));
-    match algorithm.name {
-        "crc" => Some(format!("{value} {bytes}")),
-        "bsd" => Some(format!("{value:05} {:5}", bytes.div_ceil(1024))),
-        "sysv" => Some(format!("{value} {}", bytes.div_ceil(512))),
-        _ => None,
-    }
+    let value = number(algorithm, sum)?;
+    Some(match algorithm.name {
+        "bsd" => format!("{value:05} {:5}", bytes.div_ceil(1024)),
+        "sysv" => format!("{value} {}", bytes.div_ceil(512)),
+        _ => format!("{value} {bytes}"),
+    })
+}
+
+/// Returns a sum as the number that `cksum` and `sum` print; `None` for sums in hexadecimal.
+pub(super) fn number(algorithm: &Algorithm, sum: &[u8]) -> Option<u32> {
+    let is_number = matches!(algorithm.name, "crc" | "bsd" | "sysv");
+    is_number.then(|| sum.iter().take(4).fold(0, |value, &byte| value << 8 | u32::from(byte)))
 }
 
 /// Returns the prefix that xxhsum writes before an XXH3 sum, to distinguish it from one of XXH64.

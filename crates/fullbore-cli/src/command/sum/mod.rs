@@ -18,7 +18,7 @@ use fullbore_cli::for_each::{self, in_order, propagate_cancelled};
 
 pub(crate) use self::flags::Sum;
 use self::flags::is_cksum;
-use self::lines::{LineFormat, Shape, end, error_line, message};
+use self::lines::{LineFormat, Shape, end, error_line, message, number};
 pub(super) use self::lines::{escape, named};
 use self::pass::Passes;
 use super::walk::{Rules, Walk};
@@ -152,7 +152,12 @@ impl Printer<'_> {
                 if self.json {
                     let mut value = named(name);
                     value["bytes"] = (*bytes).into();
-                    each.for_each(|(algorithm, sum)| value[algorithm.name] = hex(sum).into());
+                    each.for_each(|(algorithm, sum)| {
+                        value[algorithm.name] = match number(algorithm, sum) {
+                            Some(number) => number.into(),
+                            None => hex(sum).into(),
+                        };
+                    });
                     text.extend_from_slice(format!("{value}\n").as_bytes());
                 } else {
                     each.for_each(|(algorithm, sum)| {

@@ -9,11 +9,11 @@ use std::vec;
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, FileKind};
 use fullbore::lock::{Condvar, Mutex};
-use fullbore::operation::{Count, CountState, Encoding, Fold};
+use fullbore::operation::{Count, CountState, Counts, Encoding, Fold};
 use fullbore::sys::{self, AsHandle, OsStrExt, OsStringExt};
 
 use fullbore_cli::exit::{Exit, program, reason, system_reason};
-use fullbore_cli::for_each::seek_standard_input;
+use fullbore_cli::for_each::{seek_standard_input, standard_input};
 
 pub(super) enum Input {
     File(PathBuf),
@@ -51,6 +51,14 @@ impl Diagnostic {
         Exit::eprint(&self.line());
         Exit::Reported(1)
     }
+}
+
+pub(super) struct FileResult {
+    /// Name in its line; none for standard input that was not named.
+    pub(super) name: Option<PathBuf>,
+    /// Counts for its line, if there is one: a directory has zeros.
+    pub(super) counts: Option<Counts>,
+    pub(super) diagnostic: Option<Diagnostic>,
 }
 
 /// Lists up to this many bytes are read before counting, so that the columns have the right width.
@@ -206,7 +214,7 @@ impl StandardInput {
             next = self.done.wait(next);
         }
         drop(next);
-        let result = File::stdin().and_then(|file| read(&file));
+        let result = standard_input().and_then(|file| read(&file));
         *self.next.lock() += 1;
         self.done.notify_all();
         result

@@ -16,7 +16,7 @@ use fullbore_cli::for_each::{expanded, in_order, is_stream, seek_standard_input}
 use fullbore_cli::values::{names, path};
 
 use crate::environment;
-use files::{Diagnostic, Input, Inputs, StandardInput};
+use files::{Diagnostic, FileResult, Input, Inputs, StandardInput};
 use fullbore::quote::Shown;
 use report::{Columns, Report, Total};
 
@@ -71,14 +71,6 @@ pub(crate) struct Wc {
     common: CommonArgs,
 }
 
-struct FileResult {
-    /// Name in its line; none for standard input that was not named.
-    name: Option<PathBuf>,
-    /// Counts for its line, if there is one: a directory has zeros.
-    counts: Option<Counts>,
-    diagnostic: Option<Diagnostic>,
-}
-
 /// State shared by all workers.
 struct WcContext<'a> {
     count: Count,
@@ -122,7 +114,7 @@ impl Wc {
                 run.output.eprint(&diagnostic.line());
                 code = code.max(diagnostic.code);
             }
-            report.file(file_result.name.as_deref(), file_result.counts, &run)
+            report.file(&file_result, &run)
         })?;
         report.end(&run)?;
         if code > 0 { Err(Exit::Reported(code)) } else { Ok(()) }

@@ -4,11 +4,14 @@ use std::io::Write;
 use std::path::Path;
 
 use clap::ValueEnum;
+use fullbore::operation::hash::hex;
 use fullbore::operation::{Counts, Encoding};
 use fullbore::sys::{self, FileKind, OsStrExt};
 use fullbore_cli::common_args::CliRun;
 use fullbore_cli::exit::Exit;
 use serde_json::{Map, Value};
+
+use super::files::FileResult;
 
 /// The condition for a line of totals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -105,25 +108,22 @@ pub(super) struct Report {
     encoding: Encoding,
     waiting: Vec<u8>,
     files: u64,
-    lines: u64,
     sum: Counts,
 }
 
 impl Report {
     pub(super) fn new(columns: Columns, width: usize, total: Total, json: bool, encoding: Encoding) -> Self {
-        let waiting = if json { b"{\"files\":[".to_vec() } else { Vec::new() };
-        Self { columns, width, total, json, encoding, waiting, files: 0, lines: 0, sum: Counts::default() }
+        let waiting = if json { b"{\"files\":[\n".to_vec() } else { Vec::new() };
+        Self { columns, width, total, json, encoding, waiting, files: 0, sum: Counts::default() }
     }
 
-    /// Reports one file, if it could be counted.
-    pub(super) fn file(
-        &mut self,
-        name: Option<&Path>,
-        counts: Option<Counts>,
-        run: &CliRun<'_>,
-    ) -> Result<(), Exit> {
+    /// Reports one file: its counts, if it could be counted, and as JSON the error too.
+    pub(super) fn file(&mut self, result: &FileResult, run: &CliRun<'_>) -> Result<(), Exit> {
         self.files += 1;
-        let Some(counts) = counts else { return Ok(()) };
+        if self.json {
+            self.add_object(result, run)?;
+        }
+        let Some(counts) = result.counts else { return Ok(()) };
         self.sum.lines += counts.lines;
         self.sum.words += counts.words;
         // The lengths of sparse files may sum to more than 2^64.
@@ -131,23 +131,40 @@ impl Report {
         self.sum.bytes = self.sum.bytes.saturating_add(counts.bytes);
         self.sum.columns = self.sum.columns.max(counts.columns);
         if self.json {
-            let mut object = Map::new();
-            let name = name.map_or_else(|| "-".into(), |name| name.to_string_lossy());
-            object.insert("path".into(), name.into());
-            object.append(&mut self.columns.object(&counts));
-            if self.lines > 0 {
-                self.waiting.push(b',');
-            }
-            let _ = write!(self.waiting, "\n{}", Value::Object(object));
-        } else if self.total != Total::Only {
-            let name = name.map(|name| match name.as_os_str().as_bytes() {
+            return Ok(());
+        }
+        if self.total != Total::Only {
+            let name = result.name.as_deref().map(|name| match name.as_os_str().as_bytes() {
                 bytes if bytes.contains(&b'\n') => self.encoding.quoted(name, false).into_bytes(),
                 bytes => bytes.to_vec(),
             });
             self.line(&counts, name.as_deref());
         }
-        self.lines += 1;
         run.output.print(std::mem::take(&mut self.waiting))
+    }
+
+    /// Prints the objects before this one, which waits for the comma or the end of the list.
+    fn add_object(&mut self, result: &FileResult, run: &CliRun<'_>) -> Result<(), Exit> {
+        let mut object = Map::new();
+        let name = result.name.as_deref().or(result.counts.map(|_| Path::new("-")));
+        if let Some(name) = name {
+            object.insert("path".into(), name.to_string_lossy().into());
+            if name.to_str().is_none() {
+                object.insert("path_bytes".into(), hex(name.as_os_str().as_bytes()).into());
+            }
+        }
+        if let Some(counts) = &result.counts {
+            object.append(&mut self.columns.object(counts));
+        }
+        if let Some(diagnostic) = &result.diagnostic {
+            object.insert("error".into(), diagnostic.message.as_str().into());
+        }
+        if self.files > 1 {
+            self.waiting.extend_from_slice(b",\n");
+        }
+        run.output.print(std::mem::take(&mut self.waiting))?;
+        self.waiting.extend_from_slice(Value::Object(object).to_string().as_bytes());
+        Ok(())
     }
 
     fn line(&mut self, counts: &Counts, name: Option<&[u8]>) {
