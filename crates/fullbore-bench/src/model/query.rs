@@ -217,7 +217,8 @@ impl Query {
             (_, "random") => run("depth"),
             (Some(CacheState::Warm), _) => run("overhead"),
             _ if self.depth > 1 => run("depth"),
-            _ => run("unbuffered"),
+            _ if self.method.as_ref().is_none_or(|method| method == "direct") => run("unbuffered"),
+            _ => "no built-in experiment measures several sizes with it: write a file of experiments".into(),
         };
         format!("{what} of such requests ({operation}, {order}{method}) in the results: {more}")
     }

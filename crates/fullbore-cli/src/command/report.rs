@@ -292,6 +292,9 @@ impl Report {
 
 /// Writes the charts of a document into a new directory, which is removed unless it is kept.
 fn pictures(document: &Document, directory: &Path) -> Result<Temporary, Exit> {
+    if directory == Path::new("-") {
+        return Err(Exit::failure("--svg writes several files: name a new directory"));
+    }
     let (made, ()) = Temporary::make_tree(directory.to_owned(), |path| {
         fs::create_dir(path).map_err(|error| {
             fullbore::Error::io("make", path, error).advise("name a new directory with --svg")
@@ -366,6 +369,6 @@ pub(super) fn read(path: &Path) -> Result<Document, Exit> {
         Some('{') => Document::parse(&text)
             .map(|document| document.printable().into_owned())
             .map_err(|error| failure(error.to_string())),
-        Some(_) => Err(failure("not JSON: name the results.json that bench wrote".into())),
+        Some(_) => Err(failure("not a results document: name the results.json that bench wrote".into())),
     }
 }

@@ -201,10 +201,11 @@ fn invalid_document_is_named_with_advice() {
     let mut empty = results(&[1e9], 1);
     empty.cells.clear();
     dir.directories(["folder"]);
-    let cases: [(&str, Vec<u8>, &str); 9] = [
+    let cases: [(&str, Vec<u8>, &str); 10] = [
         ("nothing.json", Vec::new(), "empty"),
         ("blank.json", b" \n".to_vec(), "empty"),
-        ("words.json", b"hello".to_vec(), "not JSON"),
+        ("words.json", b"hello".to_vec(), "not a results document"),
+        ("list.json", b"[1]".to_vec(), "not a results document"),
         ("page.html", b"<!DOCTYPE html>".to_vec(), "results.json in its folder"),
         ("bytes.json", vec![0xff, 0xfe, 0], "not UTF-8 text"),
         ("cut.json", text(&results(&[1e9], 1))[..500].to_vec(), "damaged or incomplete"),
@@ -231,7 +232,7 @@ fn invalid_document_is_named_with_advice() {
 #[test]
 fn wrong_arguments_are_named_and_nothing_is_written() {
     let dir = dir();
-    let cases: [(&str, &[&str]); 15] = [
+    let cases: [(&str, &[&str]); 16] = [
         ("a.json b.json --fail-on slower:5", &["slower:5", "%"]),
         ("a.json b.json --fail-on worse:5%", &["worse", "slower"]),
         ("a.json b.json --margin 3", &["--margin", "%"]),
@@ -247,6 +248,7 @@ fn wrong_arguments_are_named_and_nothing_is_written() {
         ("a.json b.json --html c --csv c", &["--csv", "c is named for another output"]),
         ("a.json b.json --csv b.json", &["--csv", "b.json", "input"]),
         ("a.json --svg c --html c", &["--svg", "c is named for another output"]),
+        ("a.json --svg -", &["--svg", "directory"]),
     ];
     for (words, told) in cases {
         dir.run(&format!("report {words}")).fails(2, told);

@@ -52,6 +52,16 @@ fn json_has_counts_and_summary() {
 }
 
 #[test]
+fn a_list_without_an_end_of_a_name_is_refused() {
+    let dir = TestDir::new();
+    let list = [b"a\0".as_slice(), &vec![b'x'; 3 << 20]].concat();
+    dir.file("a", "a b\n");
+    let ended = run_with(&mut dir.command("wc -w --files0-from=-"), &list);
+    assert!(ended.code() == 1 && ended.stderr.contains("more than 1 MiB"), "{ended}");
+    assert!(ended.text().contains("2 a\n"), "{ended}");
+}
+
+#[test]
 fn a_strategy_that_contradicts_itself_is_refused_before_anything_is_read() {
     let dir = TestDir::new();
     dir.file("a", "a b\n");

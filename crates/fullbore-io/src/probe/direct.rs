@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::residency::residency;
+use crate::error::reason;
 use crate::file::cleanup::{Temporary, nameless};
 use crate::sys::{
     self, Advice, AsHandle, BorrowedHandle, Code, ExtendedStatus, FileKind, FileSystemKind, Handle, OpenFlags,
@@ -79,7 +80,7 @@ impl fmt::Display for NoDirect {
 impl std::error::Error for NoDirect {}
 
 fn unknown(what: &str) -> impl Fn(io::Error) -> NoDirect {
-    move |error| NoDirect::Unknown(format!("{what}: {error}"))
+    move |error| NoDirect::Unknown(format!("{what}: {}", reason(&error)))
 }
 
 /// Determines the alignment that direct I/O requires on an open file. The file itself need not be open for direct I/O.

@@ -181,7 +181,9 @@ fn mapped(plan_input: &PlanInput, decision: &mut Decision) {
 }
 
 fn from_memory(plan_input: &PlanInput, decision: &mut Decision) {
-    decision.evidence.push(Evidence::Buffered { share: plan_input.cached });
+    if plan_input.purpose != Purpose::Generate {
+        decision.evidence.push(Evidence::Buffered { share: plan_input.cached });
+    }
     // The page cache allocates folios for a new file no larger than the writes; reads and overwrites use existing ones.
     // Writes of 2 MiB took up to 14 times as long on fragmented memory: the kernel compacts it.
     let new_file = plan_input.target == Target::New;

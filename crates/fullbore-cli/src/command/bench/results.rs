@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use fullbore::Error;
+use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{Durability, FileKind, HeldDir, Output, Placement, Temporary};
 use fullbore::stream::FileStream;
 use fullbore::sys::{self, AtFlags};
@@ -27,6 +27,11 @@ impl ResultsFolder {
     /// Creates the folder at the start of the run, so that an unusable path fails before anything is measured.
     pub(super) fn make(output: Option<PathBuf>) -> Result<Self, Exit> {
         let path = output.unwrap_or_else(|| PathBuf::from(format!("fullbore-results-{}", stamp())));
+        if fs::symlink_metadata(&path).is_ok() {
+            let exists =
+                Error::new(ErrorKind::AlreadyExists, "make the results folder", &path, "it exists already");
+            return Err(exists.advise("name another with --output").into());
+        }
         let (folder, ()) = Temporary::make(path.clone(), |path| {
             fs::create_dir(path).map_err(|error| Error::io("make the results folder", path, error))
         })

@@ -2,7 +2,7 @@
 //! file lengths.
 
 use std::fs;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::vec;
 
@@ -79,7 +79,31 @@ enum Names {
         done: bool,
     },
     Known(vec::IntoIter<PathBuf>),
-    Coming(io::Split<BufReader<fs::File>>),
+    Coming(NameReader),
+}
+
+/// A list of names that end with NUL, as they arrive.
+struct NameReader(BufReader<fs::File>);
+
+/// Names longer than this, in bytes, end a list that arrives: it is no list of names, and may have no end.
+const LONGEST_NAME: u64 = 1 << 20;
+
+impl Iterator for NameReader {
+    type Item = io::Result<Vec<u8>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut name = Vec::new();
+        match (&mut self.0).take(LONGEST_NAME).read_until(0, &mut name) {
+            Ok(0) => return None,
+            Ok(count) if count as u64 == LONGEST_NAME && !name.ends_with(&[0]) => {
+                return Some(Err(io::Error::other("a name has more than 1 MiB: separate names by NUL")));
+            }
+            Ok(_) => {}
+            Err(error) => return Some(Err(error)),
+        }
+        name.pop_if(|last| *last == 0);
+        Some(Ok(name))
+    }
 }
 
 impl Inputs {
@@ -182,11 +206,11 @@ fn listed(list: &Path, encoding: Encoding) -> Result<Names, Diagnostic> {
         Diagnostic::new(format!("cannot open {list} for reading: {}", reason(&error)))
     })?;
     let short = file.metadata().is_ok_and(|found| found.is_file() && found.len() <= LIST);
-    let names = BufReader::with_capacity(64 << 10, file).split(0);
+    let names = BufReader::with_capacity(64 << 10, file);
     if !short {
-        return Ok(Names::Coming(names));
+        return Ok(Names::Coming(NameReader(names)));
     }
-    let names: io::Result<Vec<_>> = names.map(|name| name.map(path)).collect();
+    let names: io::Result<Vec<_>> = names.split(0).map(|name| name.map(path)).collect();
     names
         .map(|names| Names::Known(names.into_iter()))
         .map_err(|_| Diagnostic::new(format!("cannot read file names from {}", encoding.quoted(list, true))))
