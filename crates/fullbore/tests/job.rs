@@ -427,7 +427,6 @@ fn runs_over_idle_pipes_can_be_cancelled() {
 }
 
 /// A name that waits for the copy of another name makes no backup that its second turn repeats.
-#[cfg(unix)]
 #[test]
 fn postponed_names_are_backed_up_once() {
     use fullbore::pattern::{Backup, BackupControl, Reflink};

@@ -75,6 +75,9 @@ pub(super) fn begin(place: TargetName, finish: Finish) -> Result<(File, OutputSt
 /// As [`begin`], under a temporary name.
 pub(super) fn begin_named(place: TargetName, finish: Finish) -> Result<(File, OutputState)> {
     let (temporary, fd) = create_named(&place, OpenFlags::READ_WRITE)?;
+    if let Finish::Inherit(_) = finish {
+        sys::make_private(&fd).map_err(|error| Error::io("protect", place.path(), error.into()))?;
+    }
     let file = File::from_fd(fd, place.path())?;
     Ok((file, OutputState::Named { place, finish, temporary }))
 }

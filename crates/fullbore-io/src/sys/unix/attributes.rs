@@ -158,6 +158,11 @@ pub fn set_times_at(directory: impl AsFd, name: impl PathArg, of: &Status) -> Re
     Ok(rustix::fs::utimensat(directory, name, &times(of), AtFlags::NOFOLLOW.to_system())?)
 }
 
+/// Does nothing: the mode of a new file lets nobody else open it.
+pub fn make_private(_: impl AsFd) -> Result<()> {
+    Ok(())
+}
+
 /// Sets or removes the access control list of a file that replaces another; mode and owner have calls of their own.
 #[cfg(target_os = "linux")]
 pub fn inherit(directory: impl AsFd, name: impl AsRef<std::ffi::OsStr>, file: impl AsFd) -> Result<()> {

@@ -55,7 +55,11 @@ pub fn restore_console() {
 /// Calls a function, on a thread of its own, when the user or the system ends the process: Ctrl-C, Ctrl-Break, the console closes.
 pub fn on_console_event(call: fn()) -> Result<()> {
     static CALL: OnceLock<fn()> = OnceLock::new();
-    unsafe extern "system" fn handler(_: u32) -> windows_sys::core::BOOL {
+    unsafe extern "system" fn handler(event: u32) -> windows_sys::core::BOOL {
+        // Any user may have logged off. Only services get this event: the programs of that user are ended.
+        if event == console::CTRL_LOGOFF_EVENT {
+            return 1;
+        }
         CALL.get().map_or(0, |call| {
             call();
             1

@@ -9,6 +9,8 @@ use super::code::check;
 use super::handle::{AsHandle, raw};
 use super::information::u32_at;
 use super::open::existing;
+use super::privilege::with_privilege;
+use super::volume::has_descriptors;
 use crate::sys::code::{Code, Result};
 
 /// The parts of a security descriptor that are read.
@@ -18,6 +20,9 @@ const PARTS: u32 = security::OWNER_SECURITY_INFORMATION
 
 /// The security descriptor, in the form without addresses.
 pub(super) fn descriptor(file: &impl AsHandle) -> Result<Vec<u8>> {
+    if !has_descriptors(file) {
+        return Err(Code::UNSUPPORTED);
+    }
     let mut memory = vec![0u8; 1 << 10];
     loop {
         let mut needed = 0;
@@ -52,9 +57,8 @@ pub(super) fn descriptor(file: &impl AsHandle) -> Result<Vec<u8>> {
 /// True if the parts of a descriptor are within it: the system does not return its length.
 fn is_whole(value: &[u8]) -> bool {
     let number = |at: usize| u32_at(value, at).map(|number| number as usize);
-    // A SID has its number of parts in the second byte, an access list its length in the third and fourth.
-    let sid =
-        |at: usize| value.get(at + 1).is_some_and(|&parts| at + 8 + 4 * usize::from(parts) <= value.len());
+    let sid = |at: usize| sid_at(value, at).is_some();
+    // An access list has its length in the third and fourth byte.
     let list = |at: usize| number(at).is_some_and(|head| at + (head >> 16) <= value.len());
     let part =
         |place: usize, fits: &dyn Fn(usize) -> bool| number(place).is_some_and(|at| at == 0 || fits(at));
@@ -72,6 +76,38 @@ pub fn select_of_descriptor(value: &mut [u8], list: bool, owner: bool) {
     if !owner {
         owner_and_group.fill(0);
     }
+}
+
+/// Lets nobody but its owner open a file, whose access list was inherited from the directory.
+pub fn make_private(file: impl AsHandle) -> Result<()> {
+    let owner = match descriptor(&file) {
+        Ok(value) => sid_at(&value, u32_at(&value, 4).unwrap_or(0) as usize).ok_or(Code::INVALID)?.to_vec(),
+        Err(Code::UNSUPPORTED) => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    set_descriptor(&file, &private(&owner))
+}
+
+/// The descriptor that permits everything to one owner, and is not changed with the directory's.
+fn private(owner: &[u8]) -> Vec<u8> {
+    const HEAD: u32 = 20;
+    let control = security::SE_SELF_RELATIVE | security::SE_DACL_PRESENT | security::SE_DACL_PROTECTED;
+    let (entry, list) = (8 + owner.len() as u16, 16 + owner.len() as u16);
+    let mut value = vec![1, 0];
+    value.extend(control.to_le_bytes());
+    // No owner, group and audit list; the access list follows.
+    [0, 0, 0, HEAD].iter().for_each(|place| value.extend(place.to_le_bytes()));
+    // The revision of the list, its length and the number of its entries; an entry that permits, its length and its rights.
+    [2, list, 1, 0, 0, entry].iter().for_each(|number| value.extend(number.to_le_bytes()));
+    value.extend(fs::FILE_ALL_ACCESS.to_le_bytes());
+    value.extend(owner);
+    value
+}
+
+/// The security identifier at a place of a descriptor. It has the number of its parts in the second byte.
+fn sid_at(value: &[u8], at: usize) -> Option<&[u8]> {
+    let parts = usize::from(*value.get(at + 1)?);
+    value.get(at..at + 8 + 4 * parts).filter(|_| at > 0)
 }
 
 /// Sets the access list, and owner and group where that is permitted, as far as the descriptor has them.
@@ -113,9 +149,10 @@ pub(super) fn set_descriptor(file: &impl AsHandle, value: &[u8]) -> Result<()> {
     };
     let part = |place: usize, part: u32| if u32_at(value, place) == Some(0) { 0 } else { part };
     let owner = part(4, security::OWNER_SECURITY_INFORMATION) | part(8, security::GROUP_SECURITY_INFORMATION);
-    if owner != 0 && set(fs::WRITE_DAC | fs::WRITE_OWNER, list | owner).is_ok() {
+    let give = || set(fs::WRITE_DAC | fs::WRITE_OWNER, list | owner);
+    // Only administrators may give files away, with a privilege that they have to enable.
+    if owner != 0 && (give().is_ok() || with_privilege("SeRestorePrivilege", give).is_ok()) {
         return Ok(());
     }
-    // Only administrators may give files away.
     if has_list { set(fs::WRITE_DAC, list) } else { Ok(()) }
 }

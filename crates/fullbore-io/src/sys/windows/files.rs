@@ -9,17 +9,17 @@ use std::time::Instant;
 
 use windows_sys::Wdk::Storage::FileSystem as nt;
 use windows_sys::Win32::Foundation as w;
-use windows_sys::Win32::Security as security;
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
 use windows_sys::Win32::System::Ioctl as ioctl;
-use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
 
 use super::code::{Function, check, check_status, function};
 use super::handle::{AsHandle, BorrowedHandle, CURRENT_DIRECTORY, Handle, OpenFlags, RawHandle, owned, raw};
 use super::information::{attribute_bits, call_at, control, ended, on_disk, query_native, set, set_len};
+use super::names::guards;
 use super::open::{existing, reopen, status_flags};
 use super::path::{PathArg, handle_path, wide};
+use super::privilege::enable_privilege;
 use super::status::{stat, status};
 use super::transfer::write_at;
 use super::volume::{cluster, file_system};
@@ -90,32 +90,6 @@ pub fn set_valid_length(file: impl AsHandle, len: u64) -> Result<()> {
     let file = own.as_ref().map_or(file.as_handle(), AsHandle::as_handle);
     // SAFETY: a call with an open handle.
     check(unsafe { fs::SetFileValidData(raw(&file) as _, len) })
-}
-
-fn enable_privilege(name: &str) -> Result<()> {
-    let mut token = std::ptr::null_mut();
-    let rights = security::TOKEN_ADJUST_PRIVILEGES | security::TOKEN_QUERY;
-    // SAFETY: the call writes the handle.
-    check(unsafe { OpenProcessToken(GetCurrentProcess(), rights, &raw mut token) })?;
-    // SAFETY: the call succeeded, so the handle is open and nobody else has it.
-    let token = unsafe { owned(token) }?;
-    let name: Vec<u16> = name.encode_utf16().chain([0]).collect();
-    let mut wanted = security::TOKEN_PRIVILEGES { PrivilegeCount: 1, ..Default::default() };
-    wanted.Privileges[0].Attributes = security::SE_PRIVILEGE_ENABLED;
-    let luid = &raw mut wanted.Privileges[0].Luid;
-    // SAFETY: the name ends with a zero; the calls write the number and read the structure, which live through them.
-    unsafe {
-        check(security::LookupPrivilegeValueW(std::ptr::null(), name.as_ptr(), luid))?;
-        let nothing = std::ptr::null_mut();
-        check(security::AdjustTokenPrivileges(
-            raw(&token) as _,
-            0,
-            &raw const wanted,
-            0,
-            nothing,
-            nothing.cast(),
-        ))
-    }
 }
 
 pub fn truncate(file: impl AsHandle, len: u64) -> Result<()> {
@@ -297,9 +271,21 @@ fn flush(file: impl AsHandle, flags: u32) -> Result<()> {
     match once(raw(&file)) {
         Err(Code::ACCESS_DENIED | Code::INAPPROPRIATE) => match status(&file)?.kind() {
             FileKind::Directory => Ok(()),
-            _ => once(raw(&reopen(&file, OpenFlags::WRITE)?)),
+            _ => once(raw(&writable(&file)?)),
         },
         outcome => outcome,
+    }
+}
+
+/// Opens a file again for writing; one that is READONLY is not for a moment.
+fn writable(file: &impl AsHandle) -> Result<Handle> {
+    match reopen(file, OpenFlags::WRITE) {
+        Err(Code::ACCESS_DENIED) if guards(file, false)? => {
+            let opened = reopen(file, OpenFlags::WRITE);
+            guards(file, true)?;
+            opened
+        }
+        opened => opened,
     }
 }
 

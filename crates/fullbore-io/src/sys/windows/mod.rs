@@ -15,6 +15,7 @@ mod open;
 pub(crate) mod overlapped;
 mod path;
 mod pipe;
+mod privilege;
 mod process;
 pub(crate) mod shared_ring;
 mod sharing;
@@ -25,7 +26,7 @@ mod volume;
 mod xattr;
 
 pub use console::{on_console_event, restore_console, terminal_columns, use_utf8_console};
-pub use descriptor::select_of_descriptor;
+pub use descriptor::{make_private, select_of_descriptor};
 pub use directory::{Directory, Entry};
 pub(crate) use extents::each_extent;
 pub use files::*;

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use windows_sys::Wdk::Storage::FileSystem as nt;
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::Ioctl::{FSCTL_GET_REPARSE_POINT, FSCTL_SET_REPARSE_POINT};
-use windows_sys::Win32::System::SystemServices::IO_REPARSE_TAG_MOUNT_POINT;
+use windows_sys::Win32::System::SystemServices::{IO_REPARSE_TAG_MOUNT_POINT, IO_REPARSE_TAG_SYMLINK};
 
 use super::handle::{AsHandle, AtFlags, CURRENT_DIRECTORY, Handle, raw};
 use super::information::{answer, attribute_bits, control, set, set_name, u32_at};
-use super::open::{create, existing, is_link, named};
+use super::open::{create, existing, is_link, named, reparse_point};
 use super::path::{OsStringExt, PathArg, native, path_in, units, wide};
 use super::xattr::set_flags;
 use crate::sys::code::{Code, Result, unsupported};
@@ -98,7 +98,7 @@ fn delete(file: &Handle) -> Result<()> {
 }
 
 /// Sets or clears the attribute READONLY, and keeps the others. True if it was set.
-fn guards(file: &Handle, readonly: bool) -> Result<bool> {
+pub(super) fn guards(file: &impl AsHandle, readonly: bool) -> Result<bool> {
     let was = attribute_bits(file)? & fs::FILE_ATTRIBUTE_READONLY != 0;
     if was != readonly {
         set_flags(file, fs::FILE_ATTRIBUTE_READONLY, if readonly { !0 } else { 0 })?;
@@ -117,6 +117,23 @@ fn target(directory: &impl AsHandle, name: &impl PathArg) -> Result<(isize, Vec<
     match plain {
         true => Ok((directory.as_handle().as_raw_handle() as isize, units(&name))),
         false => Ok((0, native(&path_in(directory, path))?)),
+    }
+}
+
+/// Makes a call that names a file, with a root and a name. Servers of network shares accept no root: the call is repeated with the
+/// whole path.
+fn naming(
+    directory: &impl AsHandle,
+    name: &impl PathArg,
+    call: impl Fn(isize, &[u16]) -> Result<()>,
+) -> Result<()> {
+    let (root, units) = target(directory, name)?;
+    match call(root, &units) {
+        Err(error) if root != 0 && error.is_absent() => {
+            let path = native(&path_in(directory, std::path::Path::new(&*name.to_path())))?;
+            call(0, &path).map_err(|_| error)
+        }
+        outcome => outcome,
     }
 }
 
@@ -154,22 +171,24 @@ fn renamed_once(
     const POSIX_SEMANTICS: u32 = 2;
     const IGNORE_READONLY_ATTRIBUTE: u32 = 0x40;
     let file = existing(from, old, fs::DELETE | fs::FILE_READ_ATTRIBUTES, nt::FILE_OPEN_REPARSE_POINT)?;
-    let (root, name) = target(to, new)?;
     let (usual, plain) = (nt::FileRenameInformationEx, nt::FileRenameInformation);
     let [replacing, read_only] =
         if replace { [REPLACE_IF_EXISTS, IGNORE_READONLY_ATTRIBUTE] } else { [0; 2] };
     // The second from Windows 10 1607, the first from 1809 on; the third also on file systems without them.
-    let mut renamed = Err(Code::UNSUPPORTED);
-    for (class, flags) in [
-        (usual, replacing | POSIX_SEMANTICS | read_only),
-        (usual, replacing | POSIX_SEMANTICS),
-        (plain, replacing),
-    ] {
-        renamed = set_name(&file, class, flags, root, &name);
-        if !renamed.is_err_and(Code::is_absent) {
-            break;
+    let renamed = naming(to, new, |root, name| {
+        let mut renamed = Err(Code::UNSUPPORTED);
+        for (class, flags) in [
+            (usual, replacing | POSIX_SEMANTICS | read_only),
+            (usual, replacing | POSIX_SEMANTICS),
+            (plain, replacing),
+        ] {
+            renamed = set_name(&file, class, flags, root, name);
+            if !renamed.is_err_and(Code::is_absent) {
+                break;
+            }
         }
-    }
+        renamed
+    });
     // The system reports a missing right, also for a directory in which any file is open.
     let is_directory = || attribute_bits(&file).is_ok_and(|bits| bits & fs::FILE_ATTRIBUTE_DIRECTORY != 0);
     match renamed {
@@ -233,8 +252,8 @@ pub fn hard_link(
     let options = if flags.contains(AtFlags::FOLLOW) { 0 } else { nt::FILE_OPEN_REPARSE_POINT };
     let access = fs::FILE_READ_ATTRIBUTES | fs::FILE_WRITE_ATTRIBUTES;
     let file = existing(&from, &old, access, options | nt::FILE_NON_DIRECTORY_FILE)?;
-    let (root, name) = target(&to, &new)?;
-    set_name(&file, nt::FileLinkInformation, 0, root, &name)
+    naming(&to, &new, |root, name| set_name(&file, nt::FileLinkInformation, 0, root, name))
+        .map_err(Code::or_unsupported)
 }
 
 /// Creates a symbolic link. The system has two kinds: one for a directory if the target is one.
@@ -260,7 +279,8 @@ fn link_of_kind(target: &impl PathArg, path: &std::path::Path, kind: fs::SYMBOLI
     }
 }
 
-/// Creates a link like `old`: a junction as such, and a symbolic link of the same kind to `target`.
+/// Creates a link like `old`: a symbolic link of the same kind to `target`, and every other reparse point, such as a junction,
+/// with the same description.
 pub fn copy_link(
     from: impl AsHandle,
     old: impl PathArg,
@@ -272,13 +292,18 @@ pub fn copy_link(
     const LONGEST: usize = 16 << 10;
     let link = named(&from, &old, fs::FILE_READ_ATTRIBUTES, AtFlags::NOFOLLOW)?;
     let description = answer(&link, FSCTL_GET_REPARSE_POINT, &(), LONGEST).map(|(bytes, _)| bytes);
+    let attributes = attribute_bits(&link)?;
     // The description begins with its kind.
-    let is_junction = |bytes: &Vec<u8>| u32_at(bytes, 0) == Some(IO_REPARSE_TAG_MOUNT_POINT);
-    let Some(description) = description.ok().filter(is_junction) else {
+    let is_symbolic = |bytes: &Vec<u8>| u32_at(bytes, 0) == Some(IO_REPARSE_TAG_SYMLINK);
+    let Some(description) = description.ok().filter(|bytes| !is_symbolic(bytes)) else {
         let path = path_in(&directory, std::path::Path::new(&*name.to_path()));
-        return link_of_kind(&target, &path, kind_of_link(attribute_bits(&link)?));
+        return link_of_kind(&target, &path, kind_of_link(attributes));
     };
-    let options = nt::FILE_DIRECTORY_FILE | nt::FILE_OPEN_REPARSE_POINT;
+    let kind = match attributes & fs::FILE_ATTRIBUTE_DIRECTORY {
+        0 => nt::FILE_NON_DIRECTORY_FILE,
+        _ => nt::FILE_DIRECTORY_FILE,
+    };
+    let options = kind | nt::FILE_OPEN_REPARSE_POINT;
     let access = fs::FILE_WRITE_DATA | fs::FILE_WRITE_ATTRIBUTES | fs::DELETE;
     let made =
         create(&directory, &name.to_path(), access, fs::FILE_ATTRIBUTE_NORMAL, nt::FILE_CREATE, options)?;
@@ -294,7 +319,13 @@ fn kind_of_link(attributes: u32) -> fs::SYMBOLIC_LINK_FLAGS {
     if attributes & fs::FILE_ATTRIBUTE_DIRECTORY != 0 { fs::SYMBOLIC_LINK_FLAG_DIRECTORY } else { 0 }
 }
 
+/// Returns the target of a link; nothing for reparse points whose target is not a path.
 pub fn read_link(directory: impl AsHandle, name: impl PathArg) -> Result<CString> {
+    let link = named(&directory, &name, fs::FILE_READ_ATTRIBUTES, AtFlags::NOFOLLOW)?;
+    match reparse_point(&link) {
+        Some(IO_REPARSE_TAG_SYMLINK | IO_REPARSE_TAG_MOUNT_POINT) | None => {}
+        Some(_) => return Ok(CString::default()),
+    }
     let path = path_in(&directory, std::path::Path::new(&*name.to_path()));
     let link = std::fs::read_link(path).map_err(|error| Code::of(&error).unwrap_or(Code::INVALID))?;
     CString::new(OsStringExt::into_vec(link.into_os_string())).map_err(|_| Code::INVALID)

@@ -10,7 +10,7 @@ use windows_sys::Wdk::Storage::FileSystem as nt;
 use windows_sys::Win32::Foundation::{HANDLE, OBJ_CASE_INSENSITIVE, STATUS_DELETE_PENDING, UNICODE_STRING};
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
-use windows_sys::Win32::System::SystemServices::{IO_REPARSE_TAG_MOUNT_POINT, IO_REPARSE_TAG_SYMLINK};
+use windows_sys::Win32::System::SystemServices::{IO_REPARSE_TAG_AF_UNIX, IO_REPARSE_TAG_APPEXECLINK};
 
 use super::code::{check_naming, check_status};
 use super::device;
@@ -280,19 +280,26 @@ pub fn open_at(directory: impl AsHandle, name: impl PathArg, flags: OpenFlags, m
     Ok(file)
 }
 
-/// True for a symbolic link, or a mount point of a directory.
+/// True for a symbolic link, a mount point of a directory, or another reparse point without content of its own.
 pub(super) fn is_link(file: &impl AsHandle) -> bool {
     reparse_point(file).is_some_and(is_link_tag)
 }
 
 /// The kind of an open reparse point; `None` for other files.
-fn reparse_point(file: &impl AsHandle) -> Option<u32> {
+pub(super) fn reparse_point(file: &impl AsHandle) -> Option<u32> {
     let found: fs::FILE_ATTRIBUTE_TAG_INFO = query(file, fs::FileAttributeTagInfo).ok()?;
     (found.FileAttributes & fs::FILE_ATTRIBUTE_REPARSE_POINT != 0).then_some(found.ReparseTag)
 }
 
+/// True for the kinds that stand for another name (as for std), and for those that only their own subsystem opens: programs of
+/// the store, and the sockets, pipes and devices of the Linux subsystem.
 fn is_link_tag(tag: u32) -> bool {
-    [IO_REPARSE_TAG_SYMLINK, IO_REPARSE_TAG_MOUNT_POINT].contains(&tag)
+    const NAME_SURROGATE: u32 = 0x2000_0000;
+    const LX_FIFO: u32 = 0x8000_0024;
+    const LX_CHR: u32 = 0x8000_0025;
+    const LX_BLK: u32 = 0x8000_0026;
+    tag & NAME_SURROGATE != 0
+        || [IO_REPARSE_TAG_APPEXECLINK, IO_REPARSE_TAG_AF_UNIX, LX_FIFO, LX_CHR, LX_BLK].contains(&tag)
 }
 
 pub fn reopen(file: &impl AsHandle, flags: OpenFlags) -> Result<Handle> {
@@ -399,7 +406,15 @@ mod tests {
     #[test]
     fn links_are_distinguished_from_files_of_drivers() {
         use windows_sys::Win32::System::SystemServices as tags;
-        assert!(is_link_tag(tags::IO_REPARSE_TAG_SYMLINK) && is_link_tag(tags::IO_REPARSE_TAG_MOUNT_POINT));
+        for tag in [
+            tags::IO_REPARSE_TAG_SYMLINK,
+            tags::IO_REPARSE_TAG_MOUNT_POINT,
+            tags::IO_REPARSE_TAG_APPEXECLINK,
+            // A symbolic link of the Linux subsystem.
+            0xa000_001d,
+        ] {
+            assert!(is_link_tag(tag), "{tag:x}");
+        }
         for tag in [tags::IO_REPARSE_TAG_DEDUP, tags::IO_REPARSE_TAG_CLOUD, tags::IO_REPARSE_TAG_WOF] {
             assert!(!is_link_tag(tag), "{tag:x}");
         }

@@ -7,7 +7,7 @@ use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::Pipes as pipes;
 
 use super::code::check;
-use super::handle::{BorrowedHandle, Handle, owned, raw};
+use super::handle::{AsHandle, BorrowedHandle, Handle, owned, raw};
 use crate::buf::Direction;
 use crate::sys::code::{Code, Result};
 
@@ -70,8 +70,22 @@ fn is_ready(file: BorrowedHandle<'_>, direction: Direction) -> bool {
     }
 }
 
+/// True for an end of a pipe, whose file type sockets have too.
+pub(super) fn is_pipe(file: &impl AsHandle) -> bool {
+    let nothing = std::ptr::null_mut();
+    // SAFETY: a call with a borrowed handle, which writes nothing.
+    unsafe { pipes::GetNamedPipeInfo(raw(file) as _, nothing, nothing, nothing, nothing) != 0 }
+}
+
 pub fn wait_any(files: &[(BorrowedHandle<'_>, Direction)], patience: Option<Duration>) -> Result<Vec<bool>> {
     let start = Instant::now();
+    let full = |&(file, direction): &(BorrowedHandle<'_>, Direction)| {
+        direction == Direction::Write && is_pipe(&file)
+    };
+    // The caller has found a pipe full that does not wait, and tries again.
+    if patience != Some(Duration::ZERO) && files.iter().any(full) {
+        std::thread::sleep(PAUSE);
+    }
     loop {
         let ready: Vec<bool> = files.iter().map(|&(file, direction)| is_ready(file, direction)).collect();
         if ready.contains(&true) || patience.is_some_and(|patience| start.elapsed() >= patience) {

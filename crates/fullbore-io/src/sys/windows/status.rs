@@ -135,9 +135,9 @@ pub fn stat_at(directory: impl AsHandle, name: impl PathArg, flags: AtFlags) -> 
     status(named(&directory, &name, fs::FILE_READ_ATTRIBUTES, flags)?)
 }
 
-/// Fails if a file is protected against writing, or is open without the permission to replace it.
+/// Fails if a file is protected against writing or removal, or is open without the permission to replace it.
 pub fn writable_at(directory: impl AsHandle, name: impl PathArg) -> Result<()> {
-    match existing(&directory, &name, fs::FILE_WRITE_DATA, 0) {
+    match existing(&directory, &name, fs::FILE_WRITE_DATA | fs::DELETE, 0) {
         // Open without the permission to write: that to delete it suffices for a rename.
         Err(Code::HELD) => {
             let file = existing(&directory, &name, fs::DELETE | fs::FILE_READ_ATTRIBUTES, 0)?;

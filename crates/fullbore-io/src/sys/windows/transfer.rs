@@ -15,6 +15,7 @@ use super::code::check;
 use super::extents::allocated;
 use super::handle::{AsHandle, BorrowedHandle, raw};
 use super::information::{call_at, ended, file_type, seekable};
+use super::pipe::is_pipe;
 use super::status::status;
 use super::{console, device};
 use crate::buf::{Direction, Loan};
@@ -93,6 +94,8 @@ unsafe fn read_call(file: &impl AsHandle, start: *mut u8, len: usize, offset: Op
     // SAFETY: guaranteed by the caller; the transfer is awaited.
     let call = |moved, place| unsafe { fs::ReadFile(raw(file) as _, start.cast(), len, moved, place) };
     match one_call(file, offset, call)? {
+        // The other end of a pipe wrote nothing: more may come. A socket, which the system calls a pipe too, has ended.
+        Ok(0) if len > 0 && offset.is_none() && is_pipe(file) => Err(Code::INTERRUPTED),
         Ok(moved) => Ok(moved),
         Err(ERROR_HANDLE_EOF | ERROR_BROKEN_PIPE | ERROR_PIPE_NOT_CONNECTED) => Ok(0),
         // A pipe that does not wait.

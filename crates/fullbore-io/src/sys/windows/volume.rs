@@ -90,6 +90,12 @@ pub(super) fn file_system(file: &impl AsHandle) -> Result<(OsString, u32)> {
     Ok((text(&name), flags))
 }
 
+/// True unless the file system of an open file is one without security descriptors. For such a file the system invents one that
+/// permits everything to everybody.
+pub(super) fn has_descriptors(file: &impl AsHandle) -> bool {
+    file_system(file).map_or(true, |(_, flags)| flags & features::FILE_PERSISTENT_ACLS != 0)
+}
+
 /// True if files on the volume of an open file can share blocks.
 pub(super) fn shares_blocks(file: BorrowedHandle<'_>) -> Result<bool> {
     Ok(file_system(&file)?.1 & features::FILE_SUPPORTS_BLOCK_REFCOUNTING != 0)

@@ -119,10 +119,15 @@ pub(super) fn set_flags(file: &impl AsHandle, which: u32, wanted: u32) -> Result
     change_attributes(&existing(file, &"", access, nt::FILE_OPEN_REPARSE_POINT)?, which, wanted)
 }
 
-/// Sets the time of creation; zero, the time on file systems without one, means that it stays.
-fn set_birth(file: &impl AsHandle, time: i64) -> Result<()> {
+/// Sets the times of creation, of the last access and the last change; zero, the time on file systems without one, means that it stays.
+fn set_times(file: &impl AsHandle, birth: i64, of: &fs::FILE_BASIC_INFO) -> Result<()> {
     let access = fs::FILE_READ_ATTRIBUTES | fs::FILE_WRITE_ATTRIBUTES;
-    let wanted = fs::FILE_BASIC_INFO { CreationTime: time, ..Default::default() };
+    let wanted = fs::FILE_BASIC_INFO {
+        CreationTime: birth,
+        LastAccessTime: of.LastAccessTime,
+        LastWriteTime: of.LastWriteTime,
+        ..Default::default()
+    };
     set(&existing(file, &"", access, nt::FILE_OPEN_REPARSE_POINT)?, fs::FileBasicInfo, &wanted)
 }
 
@@ -215,6 +220,8 @@ pub fn set_attribute_of_name(path: impl PathArg, name: impl PathArg, value: &[u8
 /// files in the directory: the system encrypts no open file.
 pub fn inherit(directory: impl AsHandle, name: impl PathArg, file: impl AsHandle) -> Result<()> {
     let old = named(&directory, &name, READING, AtFlags::NOFOLLOW)?;
+    // The streams are part of the file: writing them changes its times, which may be those of the source of a copy.
+    let times: fs::FILE_BASIC_INFO = query(&file, fs::FileBasicInfo)?;
     let mut memory = vec![0; PIECE];
     for name in streams(&old)? {
         let name = OsStrExt::as_bytes(&*name);
@@ -222,11 +229,11 @@ pub fn inherit(directory: impl AsHandle, name: impl PathArg, file: impl AsHandle
         let to = stream(&file, name, fs::FILE_GENERIC_WRITE, nt::FILE_OVERWRITE_IF)?;
         copy_stream(&from, &to, &mut memory)?;
     }
-    set_birth(&file, query::<fs::FILE_BASIC_INFO>(&old, fs::FileBasicInfo)?.CreationTime)?;
     if is_compressed(&old)? && !is_compressed(&file)? {
         // A file that the system cannot compress has the same content.
         let _ = compress(&file);
     }
+    set_times(&file, query::<fs::FILE_BASIC_INFO>(&old, fs::FileBasicInfo)?.CreationTime, &times)?;
     if let Some(flags) = flags(&old)? {
         set_flags(&file, COPIED & !fs::FILE_ATTRIBUTE_ARCHIVE, flags)?;
     }
@@ -276,7 +283,7 @@ fn write_all(stream: &Handle, value: &[u8], offset: u64) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::descriptor::select_of_descriptor;
+    use super::super::descriptor::{make_private, select_of_descriptor};
     use super::super::handle::OpenFlags;
     use super::super::open::open;
     use super::*;
@@ -338,6 +345,20 @@ mod tests {
     }
 
     #[test]
+    fn a_private_file_is_its_owners_until_it_inherits() {
+        let directory = tempfile::tempdir().unwrap();
+        let (old, new) = (new_file(&directory, "old"), new_file(&directory, "new"));
+        make_private(&new).unwrap();
+        // Wine adds an entry of the system's.
+        let value = descriptor(&new).unwrap();
+        let list = u32_at(&value, 16).unwrap() as usize;
+        assert!((1..=2).contains(&value[list + 4]), "{value:x?}");
+        assert!(open(directory.path().join("new"), OpenFlags::READ_WRITE, 0).is_ok());
+        inherit(CURRENT_DIRECTORY, directory.path().join("old"), &new).unwrap();
+        assert_eq!(descriptor(&new).unwrap(), descriptor(&old).unwrap());
+    }
+
+    #[test]
     fn flags_are_copied_and_inherited() {
         let directory = tempfile::tempdir().unwrap();
         let open = |name| new_file(&directory, name);
@@ -372,18 +393,21 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_creation_is_inherited() {
+    fn the_time_of_creation_is_inherited_and_no_other() {
         let directory = tempfile::tempdir().unwrap();
         let (one, two) = (new_file(&directory, "one"), new_file(&directory, "two"));
-        let birth =
-            |file: &Handle| query::<fs::FILE_BASIC_INFO>(file, fs::FileBasicInfo).unwrap().CreationTime;
+        let times = |file: &Handle| query::<fs::FILE_BASIC_INFO>(file, fs::FileBasicInfo).unwrap();
+        let birth = |file: &Handle| times(file).CreationTime;
         let long_ago = birth(&one) - 10_000_000_000;
-        set_birth(&one, long_ago).unwrap();
+        set_times(&one, long_ago, &times(&one)).unwrap();
         if birth(&one) != long_ago {
             return println!("skipped: the file system does not keep times of creation");
         }
+        let mut wanted = times(&two);
+        wanted.LastWriteTime -= 20_000_000_000;
+        set_times(&two, 0, &wanted).unwrap();
         inherit(CURRENT_DIRECTORY, directory.path().join("one"), &two).unwrap();
-        assert_eq!(birth(&two), long_ago);
+        assert_eq!((birth(&two), times(&two).LastWriteTime), (long_ago, wanted.LastWriteTime));
     }
 
     #[test]

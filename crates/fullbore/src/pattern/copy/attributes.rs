@@ -234,6 +234,8 @@ fn extended(
             (_, Some(path)) => sys::attribute_of_name(path.as_path(), name, value),
             _ => Ok(0),
         });
+        // A stream of Windows may be longer than any attribute.
+        let too_long = value.as_ref().is_err_and(|&error| error == Code::OUT_OF_RANGE);
         let one = value.and_then(|mut value| {
             if name == LISTS[2] {
                 sys::select_of_descriptor(&mut value, preserve.mode, preserve.owner);
@@ -249,7 +251,7 @@ fn extended(
             unlisted.set(unlisted.get() || name == LISTS[0]);
             continue;
         }
-        let required = preserve.attributes_required || list;
+        let required = preserve.attributes_required || list || too_long;
         if one.is_err() && (first.is_ok() || required && !essential.get()) {
             first = one;
             essential.set(required);
