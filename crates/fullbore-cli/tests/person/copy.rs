@@ -133,6 +133,23 @@ fn prompt_is_on_standard_error() {
     }
 }
 
+#[test]
+fn only_the_first_letter_of_an_answer_is_kept() {
+    let dir = TestDir::new();
+    dir.directories(["target"]);
+    dir.files(["a", "b"], "new");
+    dir.files(["target/a", "target/b"], "old");
+    let answers = [vec![b'n'; 100_000], b"\n".to_vec(), vec![b'y'; 100_000]].concat();
+    run_with(&mut dir.command("cp -i a b target"), &answers).succeeds();
+    assert_eq!((dir.read("target/a"), dir.read("target/b")), (b"old".to_vec(), b"new".to_vec()));
+    #[cfg(unix)]
+    {
+        let line = "(ulimit -v 500000; head -c 1G /dev/zero | $0 copy -i a target)";
+        dir.shell(line).succeeds();
+        assert_eq!(dir.read("target/a"), b"old");
+    }
+}
+
 /// Gives a file or directory the modification time of another.
 fn same_time(path: &Path, source: &Path) {
     let time = fs::metadata(source).unwrap().modified().unwrap();

@@ -2,7 +2,7 @@
 //! on standard input.
 
 use std::error::Error as _;
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -198,10 +198,15 @@ pub(super) fn confirm_overwrite(overwrite: &Overwrite<'_>, replaces: bool) -> bo
     }
     let mut stderr = std::io::stderr().lock();
     let _ = stderr.write_all(&text).and_then(|()| stderr.flush());
-    let mut answer = Vec::new();
+    let mut stdin = std::io::stdin().lock();
+    let first = stdin.by_ref().bytes().next();
+    let rest = match first {
+        // A line can be longer than the memory.
+        Some(Ok(byte)) if byte != b'\n' => stdin.skip_until(b'\n'),
+        _ => Ok(0),
+    };
     // A failed read means no.
-    let read = std::io::stdin().lock().read_until(b'\n', &mut answer);
-    read.is_ok() && matches!(answer.first(), Some(b'y' | b'Y'))
+    rest.is_ok() && matches!(first, Some(Ok(b'y' | b'Y')))
 }
 
 /// Formats the mode bits as `ls` does.
