@@ -181,6 +181,14 @@ impl Error {
         self
     }
 
+    /// Adds the part of the file that the system's error is about, such as an attribute.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn about(mut self, part: impl Into<String>) -> Self {
+        self.inner.what = Some(part.into());
+        self
+    }
+
     /// Adds advice.
     #[must_use]
     pub fn advise(mut self, advice: impl Into<String>) -> Self {
@@ -198,7 +206,8 @@ impl Error {
         self.inner.doing
     }
 
-    /// Returns the cause, if the system did not report the error.
+    /// Returns the cause, if the system did not report the error; otherwise the part of the file, such as an attribute, that the
+    /// system's error is about, if it is not about the whole file.
     pub fn what(&self) -> Option<&str> {
         self.inner.what.as_deref()
     }

@@ -226,3 +226,15 @@ fn attributes_of_unwritable_files_are_preserved() {
         fs::remove_file(dir.at("one")).unwrap();
     }
 }
+
+#[test]
+fn attribute_that_cannot_be_set_is_named() {
+    let Some(somebody) = Unprivileged::new() else { return };
+    let dir = TestDir::open_to_all();
+    let path = dir.file("source", "bytes");
+    let set = rustix::fs::setxattr(&path, "security.one", b"value", rustix::fs::XattrFlags::empty());
+    let Some(()) = or_skip("security attributes", set) else { return };
+    let words = ["cp", "--preserve=xattr", "source", "target"];
+    let ended = run(somebody.command(words).current_dir(dir.path()));
+    ended.fails(1, &["setting attribute 'security.one' for 'target': "]);
+}

@@ -151,6 +151,11 @@ pub(super) fn failed(error: &CopyError) -> Vec<u8> {
 fn of_the_system(error: &Error) -> Vec<u8> {
     let path = error.path();
     let cause = error.source().and_then(|source| source.downcast_ref::<io::Error>()).map(reason);
+    if let ("preserve the extended attributes of", Some(name), Some(cause)) =
+        (error.operation(), error.what(), &cause)
+    {
+        return join(&[T("setting attribute "), P(Path::new(name)), T(" for "), P(path), T(": "), T(cause)]);
+    }
     let what = error.what().map(str::to_owned).into_iter().chain(cause).collect::<Vec<_>>().join(": ");
     let after = format!(": {what}");
     if error.kind() == ErrorKind::Changed {

@@ -87,14 +87,18 @@ pub(super) fn keep(
     } else if preserve.mode && mode & 0o6000 != 0 && !directory(stat) {
         mode = permitted_mode(mode, belongs(stat, target).map_err(failed("inspect"))?);
     }
-    let unlisted = Cell::new(false);
+    let (unlisted, failing) = (Cell::new(false), Cell::new(None));
     let extended = |which| {
         let essential = Cell::new(false);
-        let copy = || extended(preserve, source, target, which, (&essential, &unlisted));
+        let copy = || extended(preserve, source, target, which, (&essential, &unlisted, &failing));
         copy()
             .or_else(|error| if error == Code::ACCESS_DENIED { writable(target, copy) } else { Err(error) })
             .or_else(|error| if essential.get() { Err(error) } else { Ok(()) })
             .map_err(failed("preserve the extended attributes of"))
+            .map_err(|error| match failing.take() {
+                Some(name) => error.about(name),
+                None => error,
+            })
     };
     let any = preserve.attributes || preserve.mode;
     if any {
@@ -189,13 +193,14 @@ fn times(stat: &Status, target: AttributeTarget<'_>) -> sys::Result<()> {
 }
 
 /// Copies all extended attributes it can; returns the first error, an essential one before others, and sets `essential` if it is one:
-/// that of an access list, or of any attribute if all are required. Sets `unlisted` if the target's file system has no lists.
+/// that of an access list, or of any attribute if all are required. Sets `unlisted` if the target's file system has no lists, and `failing` to the name of the
+/// attribute of the error.
 fn extended(
     preserve: &Preserve,
     source: AttributeTarget<'_>,
     target: AttributeTarget<'_>,
     which: Which,
-    (essential, unlisted): (&Cell<bool>, &Cell<bool>),
+    (essential, unlisted, failing): (&Cell<bool>, &Cell<bool>, &Cell<Option<String>>),
 ) -> sys::Result<()> {
     let (from, to) = (source.path(), target.path());
     let mut first = match (source, target) {
@@ -255,6 +260,7 @@ fn extended(
         if one.is_err() && (first.is_ok() || required && !essential.get()) {
             first = one;
             essential.set(required);
+            failing.set(Some(String::from_utf8_lossy(name).into_owned()));
         }
     }
     if preserve.mode
