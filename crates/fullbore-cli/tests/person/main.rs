@@ -34,6 +34,8 @@ mod wc;
 #[cfg(unix)]
 mod cmp_as_gnu;
 #[cfg(unix)]
+mod copy_sequential;
+#[cfg(unix)]
 mod copy_trees;
 #[cfg(unix)]
 mod coreutils;

@@ -18,6 +18,7 @@ use fullbore_cli::progress::When;
 use self::flags::Flags;
 use self::operands::Pair;
 use self::options::FlagOrder;
+use crate::command::transform::is_standard_output;
 use crate::command::walk::{Rules, Walk};
 
 /// Copy files and directories
@@ -54,6 +55,7 @@ impl Copy {
         let mut options = flags.options(order)?;
         let mut pairs = flags.pairs()?;
         backup_of_itself(&mut pairs, &mut options);
+        let to_stdout = pairs.iter().any(|(_, target)| names_standard_output(target));
         let run = flags.common.begin()?;
         raise_open_file_limit();
         let asks = options.confirm.is_some();
@@ -116,7 +118,8 @@ impl Copy {
         if flags.json {
             let mut statistics = summary.json();
             statistics["copy"] = serde_json::to_value(stats).map_err(Exit::failure)?;
-            Exit::print(&format!("{statistics}\n"))?;
+            let text = format!("{statistics}\n");
+            if to_stdout { Exit::eprint(&text) } else { Exit::print(&text)? }
         }
         match stats {
             CopyStats { changed: 1.., .. } => Err(Exit::Reported(3)),
@@ -124,6 +127,11 @@ impl Copy {
             _ => Ok(()),
         }
     }
+}
+
+/// True if the bytes of a copy to this path are standard output's. `-` is an ordinary name.
+fn names_standard_output(target: &Path) -> bool {
+    is_standard_output(target) && target != Path::new("-")
 }
 
 /// Implements `cp --force --backup file file`, which makes the backup and nothing else.
