@@ -2,6 +2,16 @@
 
 use crate::support::*;
 
+#[test]
+fn a_copy_of_a_pipe_cannot_be_resumed() {
+    let dir = TestDir::new();
+    let ended = run_with(&mut dir.command("copy --resume /dev/stdin target"), b"bytes");
+    ended.fails(1, &["cannot resume '/dev/stdin'", "a pipe cannot be read again"]);
+    assert!(dir.names().is_empty());
+    dir.run("copy --resume /proc/self/status target").succeeds();
+    assert!(!dir.read("target").is_empty());
+}
+
 /// The summary does not become part of the copied bytes.
 #[test]
 fn summary_is_on_standard_error_if_the_target_is_standard_output() {

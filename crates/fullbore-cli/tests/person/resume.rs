@@ -422,3 +422,21 @@ fn a_tree_is_resumed_after_another_mount() {
     assert!(dir.read("dst/in/large") == data && !dir.at("dst/src").exists());
     assert_eq!(dir.names(), ["dst", "src"]);
 }
+
+/// If blocks cannot be shared, nothing can be resumed.
+#[test]
+fn a_copy_that_shares_no_blocks_leaves_nothing_behind() {
+    let dir = TestDir::new();
+    dir.file("source", bytes(LENGTH, 8));
+    let ended = dir.run("copy --resume --reflink=always source target");
+    if ended.code() == 0 {
+        return println!("skipped: this file system shares blocks");
+    }
+    ended.fails(1, &["cannot clone"]);
+    assert_eq!(dir.names(), ["source"]);
+    // A part with bytes is kept.
+    let target = dir.at("target");
+    kill_in_the_middle(|| resume(&dir, "source target"), &target);
+    dir.run("copy --resume --reflink=always source target").fails(1, &["cannot clone"]);
+    assert!(part(dir.path()).is_some() && journal(&target).exists());
+}

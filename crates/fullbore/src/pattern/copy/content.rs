@@ -73,7 +73,13 @@ impl Content<'_> {
         let len = match known.zip(made) {
             Some((len, made)) => {
                 let devices = (before.identity.0, made.0);
-                self.file(&mut output, journal.as_ref(), stat, devices, len, &mut stats)?;
+                let written = self.file(&mut output, journal.as_ref(), stat, devices, len, &mut stats);
+                if let (Err(_), Some(journal)) = (&written, &journal)
+                    && journal.is_empty()
+                {
+                    journal.abandon();
+                }
+                written?;
                 if stats.bytes() != len {
                     return Err(Error::changed(input.path(), "truncated while being read"));
                 }

@@ -208,9 +208,17 @@ impl Journal {
         Ok(())
     }
 
-    /// Removes the part, which is not to be trusted, and the journal: the next run starts again.
+    /// True if no stripe was ever written to the part: there is nothing to resume.
+    pub(super) fn is_empty(&self) -> bool {
+        *self.end.lock() == HEADER as u64
+    }
+
+    /// Removes the part, which is not to be trusted or empty, and the journal: the next run starts again.
     pub(super) fn abandon(&self) {
-        // Another worker may have found another difference.
+        // Another worker may have found another difference. The names may be another run's by now.
+        if std::mem::take(&mut *self.end.lock()) == 0 {
+            return;
+        }
         let _ = self.note.remove_beside(&self.part);
         let _ = self.note.remove();
     }

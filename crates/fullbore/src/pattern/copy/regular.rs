@@ -279,6 +279,11 @@ impl TreeCopy<'_> {
         if stat.kind() == FileKind::Regular {
             // Not `NONBLOCK`, with which queued reads fail instead of waiting.
             sys::set_status_flags(&fd, OpenFlags::empty())
+        if options.resume && !matches!(stat.kind(), FileKind::Regular | FileKind::BlockDevice) {
+            let what = format!("a {} cannot be read again", stat.kind());
+            return Err(Error::new(ErrorKind::Unsupported, "resume", entry.source_path(), what)
+                .advise("leave out resumption"));
+        }
                 .map_err(|error| Error::io("open", entry.source_path(), error.into()))?;
         }
         let input = File::with_status(fd, entry.source_path(), stat)?;
