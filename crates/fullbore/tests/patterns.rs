@@ -4,14 +4,31 @@ use std::io::Write;
 use std::ops::ControlFlow;
 
 use fullbore::error::ErrorKind;
-use fullbore::file::{CachePolicy, File, Support};
+use fullbore::file::{CachePolicy, File, Output, Support};
 use fullbore::fold_fn;
 use fullbore::operation::{Fold, Part, Search, Split};
-use fullbore::pattern::{Executor, Progress, fold, search};
+use fullbore::pattern::{CopyOptions, Executor, Progress, Reflink, Sparse, copy_file, fold, search};
 use fullbore::strategy::{Planner, Purpose, Strategy, StrategySpec};
 use fullbore_testkit::ground::{bytes, everywhere, write_file};
 use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
+
+#[test]
+fn a_copy_with_holes_leaves_no_old_bytes() {
+    everywhere(|directory| {
+        let (source, target) = (directory.join("source"), directory.join("target"));
+        std::fs::write(&source, bytes(100_000, 1)).unwrap();
+        std::fs::File::options().write(true).open(&source).unwrap().set_len(3 << 20).unwrap();
+        for sparse in [Sparse::Auto, Sparse::Always, Sparse::Never] {
+            std::fs::write(&target, vec![7; 4 << 20]).unwrap();
+            let input = File::open(&source).unwrap();
+            let (spec, output) = (StrategySpec::default(), Output::overwrite(&target).unwrap());
+            let options = CopyOptions { sparse, reflink: Reflink::Never, ..CopyOptions::default() };
+            copy_file(&input, output, (&options, Planner::new(&spec)), &Progress::default()).unwrap();
+            assert!(std::fs::read(&target).unwrap() == std::fs::read(&source).unwrap(), "{sparse:?}");
+        }
+    });
+}
 
 /// A fold that records all blocks in order.
 struct Shown(Split);

@@ -149,7 +149,9 @@ impl Content<'_> {
             return Ok(());
         }
         let output = &*output;
-        let sparse = options.sparse != Sparse::Never && regular && stat.sparse;
+        // In an overwritten file, holes would show the old bytes.
+        let holes = options.sparse != Sparse::Never && !output.overwrites();
+        let sparse = holes && regular && stat.sparse;
         if options.verify || journal.is_some() {
             let plan = self.plan(output, Some(len), true)?.strategy;
             if sparse || !regular {
@@ -174,7 +176,7 @@ impl Content<'_> {
             stats.holes = len - stats.copied - stats.resumed;
             return Ok(());
         }
-        if options.sparse == Sparse::Always {
+        if options.sparse == Sparse::Always && holes {
             return self.runs(output, len, sparse, stats, |range| self.without_zeros(output, range));
         }
         if auto && len < LARGE && sparse {
