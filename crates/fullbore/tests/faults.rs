@@ -1,6 +1,8 @@
 //! Transforms under every fault: the bytes or the error are right.
 
 use std::fs;
+#[cfg(unix)]
+use std::io::Write;
 use std::path::Path;
 
 use fullbore::buf::Direction;
@@ -10,7 +12,13 @@ use fullbore::fault::Fault;
 use fullbore::fault::Plan;
 use fullbore::file::{Durability, File, Output, Placement};
 use fullbore::operation::{self, Kernel};
+#[cfg(unix)]
+use fullbore::pattern::{CopyOptions, Progress, copy_file};
 use fullbore::strategy::NAMED;
+#[cfg(unix)]
+use fullbore::strategy::{Planner, StrategySpec};
+#[cfg(unix)]
+use fullbore_testkit::ground::build_directory;
 use fullbore_testkit::ground::{bytes, everywhere};
 
 #[path = "../../fullbore-io/tests/engines/cases.rs"]
@@ -25,6 +33,36 @@ fn transform(strategy: &str, input: (&Path, &Plan), output: (&Path, &Plan)) -> R
     let target = Output::create_with(output.0, Placement::Replace, Some(&source))?.with_faults(output.1);
     let operation = operation::parse("none", Kernel::Simd).unwrap();
     planned::transform(&*operation, strategy, &source, target, Durability::Full)
+}
+
+/// The source cannot be read again: its hash is compared.
+#[cfg(unix)]
+#[test]
+fn one_bit_that_the_device_changed_is_found_in_the_copy_of_a_pipe() {
+    let directory = tempfile::tempdir_in(build_directory()).unwrap();
+    let path = directory.path().join("target");
+    let content = bytes((9 << 20) + 5, 3);
+    let options = CopyOptions { verify: true, ..CopyOptions::default() };
+    for rotten in [None, Some(0), Some((8 << 20) + 4097)] {
+        let (exit, entry) = fullbore::sys::pipe().unwrap();
+        let input = File::from_fd(exit, "pipe").unwrap();
+        let plan = rotten.map_or(Plan::new(1), |offset| Plan::new(1).with(Fault::BitRot { offset }));
+        let output = Output::create(&path).unwrap().with_faults(&plan);
+        let result = std::thread::scope(|scope| {
+            scope.spawn(|| fs::File::from(entry).write_all(&content).unwrap());
+            let spec = StrategySpec::default();
+            copy_file(&input, output, (&options, Planner::new(&spec)), &Progress::default())
+        });
+        let Some(offset) = rotten else {
+            assert_eq!(result.unwrap().verified, content.len() as u64);
+            assert!(fs::read(&path).unwrap() == content);
+            fs::remove_file(&path).unwrap();
+            continue;
+        };
+        let error = result.unwrap_err();
+        assert_eq!((error.operation(), error.offset()), ("verify", Some(offset / (4 << 20) * (4 << 20))));
+        assert!(!path.exists(), "the copy is discarded");
+    }
 }
 
 #[test]

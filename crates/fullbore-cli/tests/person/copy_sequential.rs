@@ -3,6 +3,32 @@
 use crate::support::*;
 
 #[test]
+fn bytes_of_pipes_and_of_the_system_are_verified() {
+    let dir = TestDir::new();
+    for len in [0, 5, 4 << 20, (9 << 20) + 5] {
+        let data = bytes(len, 7);
+        let ended = run_with(&mut dir.command("copy --verify --json /dev/stdin target"), &data).succeeds();
+        let copy = &ended.json()["copy"];
+        assert_eq!((&copy["copied"], &copy["verified"]), (&json!(len), &json!(len)), "{ended}");
+        assert!(dir.read("target") == data, "{len}");
+    }
+    let copy = &dir.run("copy --verify --json /proc/self/status target").succeeds().json()["copy"];
+    assert!(copy["verified"].as_u64() > Some(0) && copy["verified"] == copy["copied"], "{copy}");
+}
+
+#[test]
+fn targets_that_cannot_be_read_back_are_not_verified() {
+    let dir = TestDir::new();
+    dir.file("source", "bytes");
+    dir.fifo("fifo");
+    for target in ["/dev/null", "/dev/stdout", "fifo"] {
+        let line = format!("set -o pipefail; exec 3<>fifo; $0 copy --verify source {target} | cat");
+        let ended = dir.shell(&line).fails(1, &[&format!("cannot verify '{target}'"), "cannot be read back"]);
+        assert!(ended.stdout.is_empty(), "{ended}");
+    }
+}
+
+#[test]
 fn a_copy_of_a_pipe_cannot_be_resumed() {
     let dir = TestDir::new();
     let ended = run_with(&mut dir.command("copy --resume /dev/stdin target"), b"bytes");
@@ -10,6 +36,32 @@ fn a_copy_of_a_pipe_cannot_be_resumed() {
     assert!(dir.names().is_empty());
     dir.run("copy --resume /proc/self/status target").succeeds();
     assert!(!dir.read("target").is_empty());
+}
+
+#[test]
+fn blocks_of_zeros_of_a_pipe_become_holes() {
+    let dir = TestDir::new();
+    let data = [bytes(8192, 1), vec![0; 4_000_000], bytes(4096, 2), vec![0; 50_000]].concat();
+    dir.file("source", &data);
+    dir.directories(["tree"]);
+    dir.fifo("tree/fifo");
+    for line in [
+        "cat source | $0 copy --sparse=always --json /dev/stdin target",
+        "cat source > tree/fifo & $0 copy --sparse=always --json tree/fifo target",
+        "cat source > tree/fifo & $0 copy -r --copy-contents --sparse=always --json tree copy && mv copy/fifo target",
+    ] {
+        let ended = dir.shell(line).succeeds();
+        assert!(dir.read("target") == data, "{line}");
+        let copy = &ended.json()["copy"];
+        assert_eq!(
+            copy["copied"].as_u64().zip(copy["holes"].as_u64()).map(|(one, two)| one + two),
+            Some(data.len() as u64),
+            "{line}"
+        );
+        let blocks = fs::metadata(dir.at("target")).unwrap().blocks() * 512;
+        assert!(blocks <= 64 << 10, "{line}: {blocks} bytes");
+        dir.shell("rm -rf copy target").succeeds();
+    }
 }
 
 /// The summary does not become part of the copied bytes.

@@ -24,6 +24,9 @@ use crate::strategy::{Allocation, Plan, Planner, Purpose, RunStrategy, Units};
 /// Below this length threads, plans and allocations take longer than they save, in bytes.
 pub(super) const LARGE: u64 = 2 << 20;
 
+/// Size of plain reads, in bytes: whole blocks.
+pub(super) const REQUEST: u64 = 256 << 10;
+
 pub(super) struct Content<'a> {
     pub(super) input: &'a File,
     pub(super) options: &'a CopyOptions,
@@ -39,7 +42,8 @@ pub(super) struct Content<'a> {
 ///
 /// # Errors
 /// The system's, with path and offset; [`ErrorKind::Changed`] if the input was modified meanwhile; [`ErrorKind::SameFile`] if the
-/// output is the input; [`ErrorKind::Unsupported`] if blocks must be shared and cannot be. The old output is unchanged then.
+/// output is the input; [`ErrorKind::Unsupported`] if blocks must be shared and cannot be, and if an output must be verified that is
+/// written sequentially. The old output is unchanged then.
 pub fn copy_file(
     input: &File,
     output: Output,
@@ -68,6 +72,7 @@ impl Content<'_> {
             let what = "input and output are the same file";
             return Err(Error::new(ErrorKind::SameFile, "copy", input.path(), what));
         }
+        self.check_options(&output)?;
         let mut stats = CopyStats { files: 1, ..CopyStats::default() };
         let known = if lengthless(input, stat) { None } else { input.seekable_len()? };
         let len = match known.zip(made) {
@@ -86,8 +91,8 @@ impl Content<'_> {
                 len
             }
             None => {
-                stats.copied = self.stream(&output, known)?;
-                stats.copied
+                self.stream(&output, known, &mut stats)?;
+                stats.bytes()
             }
         };
         input.check_unchanged(&before)?;
@@ -109,18 +114,45 @@ impl Content<'_> {
         Ok(stats)
     }
 
+    /// Fails if the options exclude each other, or cannot be applied to this output.
+    fn check_options(&self, output: &Output) -> Result<()> {
+        let options = self.options;
+        if options.sparse == Sparse::Always && (!self.auto() || options.resume) {
+            let what = "blocks of zeros become holes by plain reads and writes only";
+            return Err(Error::new(ErrorKind::Unsupported, "copy", self.input.path(), what)
+                .advise("set no strategy, cache policy, shared blocks, verification or resumption"));
+        }
+        if options.verify && !output.seekable() {
+            let what = "it is written sequentially and cannot be read back";
+            return Err(Error::new(ErrorKind::Unsupported, "verify", output.file().path(), what));
+        }
+        Ok(())
+    }
+
+    /// True if any system call may move the bytes.
+    fn auto(&self) -> bool {
+        !self.settings.planner.is_named() && self.settings.simple(self.options)
+    }
+
     /// Copies from or to a file that is read or written sequentially.
-    fn stream(&self, output: &Output, len: Option<u64>) -> Result<u64> {
+    fn stream(&self, output: &Output, len: Option<u64>, stats: &mut CopyStats) -> Result<()> {
         if self.options.reflink == Reflink::Always {
             if self.input.kind() == FileKind::Regular && self.input.read_at(&mut [0], 0)? == 0 {
                 // Empty, and not a file made by the kernel, whose reported length is 0 too.
-                return Ok(0);
+                return Ok(());
             }
             let what = "pipes, devices and files made by the kernel cannot share blocks";
             return Err(Error::new(ErrorKind::Unsupported, "clone", self.input.path(), what));
         }
+        if self.options.verify {
+            return self.sequential_verified(output, stats);
+        }
+        if self.options.sparse == Sparse::Always && output.seekable() && !output.overwrites() {
+            return self.sequential_without_zeros(output, stats);
+        }
         let plan = self.plan(output, len, false)?;
-        self.run(output, &Scope::whole(len.unwrap_or(0)), len, (&plan).into())
+        stats.copied = self.run(output, &Scope::whole(len.unwrap_or(0)), len, (&plan).into())?;
+        Ok(())
     }
 
     fn file(
@@ -134,12 +166,7 @@ impl Content<'_> {
     ) -> Result<()> {
         let options = self.options;
         let regular = self.input.kind() == FileKind::Regular;
-        let auto = !self.settings.planner.is_named() && self.settings.simple(options);
-        if options.sparse == Sparse::Always && (!auto || options.resume) {
-            let what = "blocks of zeros become holes by plain reads and writes only";
-            return Err(Error::new(ErrorKind::Unsupported, "copy", self.input.path(), what)
-                .advise("set no strategy, cache policy, shared blocks, verification or resumption"));
-        }
+        let auto = self.auto();
         if journal.is_some_and(Journal::fresh) {
             output.file().set_len(0)?;
         }
@@ -265,20 +292,9 @@ impl Content<'_> {
 
     /// As [`by_memory`](Self::by_memory), without blocks of zeros; returns the bytes written.
     fn without_zeros(&self, output: &Output, range: Range<u64>) -> Result<u64> {
-        /// Block size of file systems, in bytes.
-        const BLOCK: usize = 4 << 10;
         let mut written = 0;
         self.pieces(range, |piece, at| {
-            let blocks: Vec<_> = piece.chunks(BLOCK).collect();
-            let mut start = 0;
-            for run in blocks.chunk_by(|one, two| zeros(one) == zeros(two)) {
-                let end = start + run.iter().map(|block| block.len()).sum::<usize>();
-                if !zeros(run[0]) {
-                    output.file().write_all_at(&piece[start..end], at + start as u64)?;
-                    written += (end - start) as u64;
-                }
-                start = end;
-            }
+            written += write_without_zeros(output.file(), piece, at)?;
             Ok(())
         })?;
         Ok(written)
@@ -286,7 +302,6 @@ impl Content<'_> {
 
     /// Reads a run of data in pieces of whole blocks.
     fn pieces(&self, range: Range<u64>, mut each: impl FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
-        const REQUEST: u64 = 256 << 10;
         let mut memory = vec![0; (range.end - range.start).min(REQUEST) as usize];
         let mut at = range.start;
         while at < range.end {
@@ -304,7 +319,7 @@ impl Content<'_> {
     }
 
     /// Plans the copy; `striped`: for [`Hashed`].
-    fn plan(&self, output: &Output, len: Option<u64>, striped: bool) -> Result<Plan> {
+    pub(super) fn plan(&self, output: &Output, len: Option<u64>, striped: bool) -> Result<Plan> {
         let units = Units { len: STRIPE, read_back: self.options.verify };
         let planner = if striped { self.settings.planner.in_units(units) } else { self.settings.planner };
         let mut plan = planner.plan(Purpose::Copy, Some(self.input), len, Some(output))?;
@@ -359,6 +374,23 @@ fn hollow(output: &Output, len: u64) -> Result<()> {
     // On a file system without holes they are blocks of zeros.
     let _ = sys::make_sparse(output.file());
     output.file().set_len(len)
+}
+
+/// Writes the blocks that are not all zeros; returns their length.
+pub(super) fn write_without_zeros(output: &File, piece: &[u8], at: u64) -> Result<u64> {
+    /// Block size of file systems, in bytes.
+    const BLOCK: usize = 4 << 10;
+    let blocks: Vec<_> = piece.chunks(BLOCK).collect();
+    let (mut start, mut written) = (0, 0);
+    for run in blocks.chunk_by(|one, two| zeros(one) == zeros(two)) {
+        let end = start + run.iter().map(|block| block.len()).sum::<usize>();
+        if !zeros(run[0]) {
+            output.write_all_at(&piece[start..end], at + start as u64)?;
+            written += (end - start) as u64;
+        }
+        start = end;
+    }
+    Ok(written)
 }
 
 fn zeros(block: &[u8]) -> bool {

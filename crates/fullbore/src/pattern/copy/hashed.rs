@@ -55,10 +55,7 @@ impl Hashed<'_> {
         let stripes = Mutex::new(StripeQueue::of_data(self.input, self.len, STRIPE, self.sparse));
         let copied: Mutex<Vec<Stripe>> = Mutex::default();
         let holes: Mutex<Vec<Range<u64>>> = Mutex::default();
-        let past_cache = match self.verify.then(|| self.output.with_cache(CachePolicy::Direct)) {
-            Some((file, Support::Native)) => Some(file),
-            _ => None,
-        };
+        let past_cache = if self.verify { past_cache(self.output) } else { None };
         let input = self.input.with_cache(self.read_cache).0;
         let output = match &past_cache {
             Some(file) => file.clone(),
@@ -86,16 +83,7 @@ impl Hashed<'_> {
             self.output.write_back()?;
         }
         if self.verify {
-            // A write that the system refused to make directly went through the cache.
-            let direct = |file: &File| file.cache_policy().1 == Support::Native;
-            let device = match past_cache.filter(direct) {
-                Some(file) => file,
-                None => {
-                    self.output.sync_data()?;
-                    self.output.drop_cache()?;
-                    self.output.clone()
-                }
-            };
+            let device = on_device(self.output, past_cache)?;
             let mut copied = copied.into_inner();
             for hole in holes.into_inner() {
                 copied.append(&mut self.data_in(&hole));
@@ -163,10 +151,7 @@ impl Hashed<'_> {
         if source_changed {
             return Error::changed(self.input.path(), "modified while being read").at(range.start);
         }
-        let what = "the device returned other bytes than were written";
-        Error::new(ErrorKind::Io, "verify", self.output.path(), what)
-            .at(range.start)
-            .advise("the copy was discarded; check the device")
+        not_kept(self.output, range.start)
     }
 
     /// Runs `work` with `buffers` buffers of a stripe on as many threads as there are workers and stripes. Its first
@@ -245,8 +230,38 @@ impl Hashed<'_> {
     }
 }
 
+/// The file under a bypass of the page cache, if that is available.
+pub(super) fn past_cache(file: &File) -> Option<File> {
+    match file.with_cache(CachePolicy::Direct) {
+        (file, Support::Native) => Some(file),
+        _ => None,
+    }
+}
+
+/// A written file to be read from the device. `past_cache`: the handle that the writes used, if they bypassed the cache.
+pub(super) fn on_device(output: &File, past_cache: Option<File>) -> Result<File> {
+    // A write that the system refused to make directly went through the cache.
+    let direct = |file: &File| file.cache_policy().1 == Support::Native;
+    match past_cache.filter(direct) {
+        Some(file) => Ok(file),
+        None => {
+            output.sync_data()?;
+            output.drop_cache()?;
+            Ok(output.clone())
+        }
+    }
+}
+
+/// The error for a stripe that the device returns with other bytes.
+pub(super) fn not_kept(output: &File, offset: u64) -> Error {
+    let what = "the device returned other bytes than were written";
+    Error::new(ErrorKind::Io, "verify", output.path(), what)
+        .at(offset)
+        .advise("the copy was discarded; check the device")
+}
+
 /// The file under a cache policy. An error if `direct` is not available: it is never dropped silently.
-fn under(file: &File, cache: CachePolicy) -> Result<File> {
+pub(super) fn under(file: &File, cache: CachePolicy) -> Result<File> {
     match (cache, file.with_cache(cache)) {
         (CachePolicy::Keep, _) => Ok(file.clone()),
         (CachePolicy::Direct, (_, Support::Unsupported(reason))) => {
@@ -258,7 +273,7 @@ fn under(file: &File, cache: CachePolicy) -> Result<File> {
 }
 
 /// Reads a range of at most a stripe; false if the file ends before.
-fn read_back(file: &File, range: &Range<u64>, buf: &mut Buf) -> Result<bool> {
+pub(super) fn read_back(file: &File, range: &Range<u64>, buf: &mut Buf) -> Result<bool> {
     buf.place(range.start, (range.end - range.start) as usize);
     match file.read_exact_at(buf.data_mut(), range.start) {
         Ok(()) => Ok(true),

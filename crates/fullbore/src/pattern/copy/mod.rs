@@ -1,8 +1,8 @@
 //! Copying: files and trees, by the fastest method available, with all attributes, and complete or not at all.
 //!
-//! `content` moves the bytes of one file (shared blocks, holes, parallel blocks); `hashed` verifies and resumes, with
-//! `journal`. `tree` walks trees, with `regular`, `links` and `directories` for the entries and `existing` for existing
-//! targets (`whole`: those to skip), over `tree_copy` and `directory`.
+//! `content` moves the bytes of one file (shared blocks, holes, parallel blocks; `sequential`: those of a pipe); `hashed`
+//! verifies and resumes, with `journal`. `tree` walks trees, with `regular`, `links` and `directories` for the entries and
+//! `existing` for existing targets (`whole`: those to skip), over `tree_copy` and `directory`.
 
 mod attributes;
 mod content;
@@ -16,6 +16,7 @@ mod links;
 mod note;
 mod options;
 mod regular;
+mod sequential;
 mod tree;
 mod tree_copy;
 mod whole;
