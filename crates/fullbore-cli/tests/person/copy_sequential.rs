@@ -78,3 +78,19 @@ fn summary_is_on_standard_error_if_the_target_is_standard_output() {
     // An ordinary name.
     assert_eq!(dir.run("copy --json source -").succeeds().json()["copy"]["copied"], 5);
 }
+
+/// No other file can get such a name: the bytes are written in place, as by `cp`.
+#[cfg(target_os = "linux")]
+#[test]
+fn files_made_by_the_kernel_are_written_in_place() {
+    let dir = TestDir::new();
+    dir.file("source", "0x7\n");
+    for target in ["/proc/$$/coredump_filter", "link"] {
+        let begin = "ln -sf /proc/$$/coredump_filter link; echo 0x33 > link";
+        let line = format!("{begin}; $0 copy source {target} && cat link");
+        assert_eq!(dir.shell(&line).succeeds().text(), "00000007\n", "{target}");
+    }
+    let ended = dir.run("copy --verify source /proc/self/coredump_filter");
+    ended.fails(1, &["cannot verify '/proc/self/coredump_filter'"]);
+    dir.run("copy source /proc/version").fails(1, &["'/proc/version': "]);
+}

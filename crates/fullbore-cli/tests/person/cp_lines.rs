@@ -238,3 +238,36 @@ fn attribute_that_cannot_be_set_is_named() {
     let ended = run(somebody.command(words).current_dir(dir.path()));
     ended.fails(1, &["setting attribute 'security.one' for 'target': "]);
 }
+
+/// `cp` removes such a file before it creates the new one.
+#[test]
+fn old_file_that_cannot_give_way_is_not_removed() {
+    let Some(somebody) = Unprivileged::new() else { return };
+    let dir = TestDir::open_to_all();
+    dir.directories(["closed"]);
+    dir.files(["source", "closed/target"], "bytes");
+    dir.set_mode("closed/target", 0o444);
+    dir.set_mode("closed", 0o555);
+    for (flag, doing) in [
+        ("-f", "cannot remove"),
+        ("--remove-destination", "cannot remove"),
+        ("-p", "cannot create regular file"),
+        ("--attributes-only", "cannot create regular file"),
+    ] {
+        let words = ["cp", flag, "source", "closed/target"];
+        let ended = run(somebody.command(words).current_dir(dir.path()));
+        ended.fails(1, &[&format!("{doing} 'closed/target': ")]);
+    }
+    dir.set_mode("closed", 0o755);
+    let flags = |flag: &str| {
+        let changed = Command::new("chattr").arg(flag).arg(dir.at("closed/target")).output();
+        changed.is_ok_and(|said| said.status.success())
+    };
+    if !flags("+i") {
+        return println!("skipped: files cannot be made immutable");
+    }
+    let ended =
+        ["-f", "--remove-destination"].map(|flag| dir.run(&format!("cp {flag} source closed/target")));
+    assert!(flags("-i"));
+    ended.into_iter().for_each(|ended| drop(ended.fails(1, &["cannot remove 'closed/target': "])));
+}

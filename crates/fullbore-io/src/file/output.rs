@@ -15,7 +15,9 @@ use super::publish::{
 };
 use super::types::{CommitReport, Durability};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{self, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags, Status};
+use crate::sys::{
+    self, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, FileSystemKind, Handle, OpenFlags, Status,
+};
 
 /// The location of an output's bytes while it is written.
 #[doc(hidden)]
@@ -60,11 +62,12 @@ fn reject_stream(place: &TargetName) -> Result<()> {
 }
 
 /// Writes to an open file: in place to a regular file or block device that is at its beginning, which is cut at the end of the
-/// output; in order to anything else, and to files that append or were taken over at a later position.
+/// output; in order to anything else, to files made by the kernel, and to files that append or were taken over at a later position.
 impl From<File> for Output {
     fn from(file: File) -> Self {
         let has_places = matches!(file.kind(), FileKind::Regular | FileKind::BlockDevice);
-        let in_place = has_places && !file.appends() && file.start() == 0;
+        let generated = || sys::file_system_kind(&file).is_ok_and(FileSystemKind::is_generated);
+        let in_place = has_places && !file.appends() && file.start() == 0 && !generated();
         let state = match in_place {
             true => OutputState::Existing(cleanup::unfinished(file.path())),
             false => OutputState::Stream,

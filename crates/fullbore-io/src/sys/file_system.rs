@@ -92,6 +92,11 @@ impl FileSystemKind {
             || matches!(self.name, "mqueue" | "nsfs" | "proc" | "pstore")
     }
 
+    /// True if the kernel generates the files when they are read, and acts on what is written to them.
+    pub fn is_generated(self) -> bool {
+        self.is_off_device() && !self.is_in_memory()
+    }
+
     /// True if files may have lengths that are only nominal, such as a page, because the kernel generates their bytes when they
     /// are read.
     pub fn has_nominal_lengths(self) -> bool {

@@ -16,7 +16,8 @@ use fullbore_io::file::{
     Durability, File, FileStamp, Output, Placement, clones, linkable, name_unnamed, share_all,
 };
 use fullbore_io::sys::{
-    self, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags, SeekFrom, Status,
+    self, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, FileSystemKind, Handle, OpenFlags, SeekFrom,
+    Status,
 };
 
 /// Files up to this size are read at once into a worker's memory, in bytes.
@@ -100,7 +101,7 @@ impl TreeCopy<'_> {
         if matches!(found, TargetState::There) {
             let flags = OpenFlags::WRITE | OpenFlags::NOCTTY;
             let there = sys::open_at(entry.within()?, entry.target, flags, 0)
-                .map_err(|error| Error::io("open", place(), error.into()))?;
+                .map_err(|error| Error::io("create", place(), error.into()))?;
             keep(there.as_handle())?;
             if self.settings.durability == Durability::Full {
                 sys::sync_all(&there).map_err(|error| Error::io("sync", place(), error.into()))?;
@@ -154,10 +155,7 @@ impl TreeCopy<'_> {
         let modified = FileStamp::of(&now) != FileStamp::of(stat);
         let changed = || Error::changed(directory.source_path(source), "modified while being read");
         // Files that the kernel generates: the length of some is nominal, and some are empty and new at each reading.
-        let generated = || {
-            let kind = sys::file_system_kind(fd);
-            kind.is_ok_and(|kind| kind.is_off_device() && !kind.is_in_memory())
-        };
+        let generated = || sys::file_system_kind(fd).is_ok_and(FileSystemKind::is_generated);
         if modified && (wanted != 0 || !generated()) || wanted != 0 && read != wanted && !lengthless(fd, stat)
         {
             return Err(changed());
@@ -279,17 +277,18 @@ impl TreeCopy<'_> {
         if stat.kind() == FileKind::Regular {
             // Not `NONBLOCK`, with which queued reads fail instead of waiting.
             sys::set_status_flags(&fd, OpenFlags::empty())
+                .map_err(|error| Error::io("open", entry.source_path(), error.into()))?;
+        }
         if options.resume && !matches!(stat.kind(), FileKind::Regular | FileKind::BlockDevice) {
             let what = format!("a {} cannot be read again", stat.kind());
             return Err(Error::new(ErrorKind::Unsupported, "resume", entry.source_path(), what)
                 .advise("leave out resumption"));
         }
-                .map_err(|error| Error::io("open", entry.source_path(), error.into()))?;
-        }
         let input = File::with_status(fd, entry.source_path(), stat)?;
         let (held, name) = (&directory.target, path(entry.target).as_os_str());
         let stored = stat.kind() == FileKind::Regular;
         let gives_way = matches!(found, TargetState::Replaced(_));
+        let mut removes = matches!(found, TargetState::Replaced(None));
         let mut journal = None;
         // A short copy is not worth a journal.
         let output = if options.resume && stored && !gives_way && stat.size >= LARGE.max(STRIPE) {
@@ -308,26 +307,58 @@ impl TreeCopy<'_> {
         };
         let output = match output {
             Err(error)
-                if options.force
-                    && matches!(found, TargetState::There)
+                if matches!(found, TargetState::There)
                     && !matches!(error.kind(), ErrorKind::SameFile | ErrorKind::Locked) =>
             {
-                let output = Output::create_entry_at(held, name).map_err(|_| error)?;
-                if options.report_names {
-                    (self.report)(CopyEvent::Removed(entry.target_path()));
+                match self.generated(entry)? {
+                    Some(output) => Ok(output),
+                    None if options.force => {
+                        removes = true;
+                        let output = Output::create_entry_at(held, name);
+                        if output.is_ok() && options.report_names {
+                            (self.report)(CopyEvent::Removed(entry.target_path()));
+                        }
+                        output
+                    }
+                    None => Err(error),
                 }
-                output
             }
-            other => other?,
+            other => other,
         };
-        Content {
+        let content = Content {
             input: &input,
             options,
             settings: self.settings,
             progress: self.progress,
             report: self.report,
             turn: &self.turn,
+        };
+        let result = output.and_then(|output| content.copy(stat, output, journal));
+        result.map_err(|error| if removes { of_removal(error) } else { error })
+    }
+
+    /// The target as an output that is written in order, if the kernel generates it: no other file can get such a name.
+    fn generated(&self, entry: &Entry<'_>) -> Result<Option<Output>> {
+        let within = entry.within()?;
+        let open = |flags| sys::open_at(&within, entry.target, flags | OpenFlags::NOCTTY, 0);
+        let kind = open(OpenFlags::PATH).and_then(|fd| sys::file_system_kind(&fd));
+        if !kind.is_ok_and(FileSystemKind::is_generated) {
+            return Ok(None);
         }
-        .copy(stat, output, journal)
+        let fd = open(OpenFlags::WRITE | OpenFlags::TRUNCATE)
+            .map_err(|error| Error::io("create", entry.target_path(), error.into()))?;
+        Ok(Some(Output::from(File::from_fd(fd, entry.target_path())?)))
+    }
+}
+
+/// An error at the name of an old file that gives way to a new one: `cp` removes it before it creates the new one.
+fn of_removal(error: Error) -> Error {
+    match error.code() {
+        Some(code @ (Code::NOT_PERMITTED | Code::ACCESS_DENIED | Code::READ_ONLY))
+            if matches!(error.operation(), "create" | "replace") =>
+        {
+            Error::io("remove", error.path(), code.into())
+        }
+        _ => error,
     }
 }
