@@ -193,8 +193,8 @@ fn times(stat: &Status, target: AttributeTarget<'_>) -> sys::Result<()> {
 }
 
 /// Copies all extended attributes it can; returns the first error, an essential one before others, and sets `essential` if it is one:
-/// that of an access list, or of any attribute if all are required. Sets `unlisted` if the target's file system has no lists, and `failing` to the name of the
-/// attribute of the error.
+/// that of an access list, or of any attribute if all are required. Sets `unlisted` if the target's file system has no lists, and
+/// `failing` to the name of the attribute of the error.
 fn extended(
     preserve: &Preserve,
     source: AttributeTarget<'_>,
