@@ -103,6 +103,8 @@ impl<'w> WholeSearcher<'w> {
         let as_it_is = !matches!(settings.coding, Coding::Named(_))
             && !query.source_info(read_mode, named, bytes).marked
             && !counts
+            // This search stops depending on the boundaries of ripgrep's reads.
+            && !settings.stop_on_nonmatch
             && (detection == Detection::None || memchr::memchr(0, bytes).is_none());
         if as_it_is {
             self.search(path, Detection::None, Haystack::Bytes(bytes))

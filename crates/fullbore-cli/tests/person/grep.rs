@@ -236,6 +236,17 @@ fn context_of_any_length_is_printed_from_pipes() {
     }
 }
 
+/// The first read of a file that is not mapped returns three bytes, for its byte order mark.
+#[test]
+fn search_of_a_file_in_a_directory_stops_on_nonmatch() {
+    let dir = TestDir::new();
+    dir.directories(["sub"]);
+    dir.file("sub/a", "x\n1\nx\n");
+    let grep = |path: &str| dir.run(&format!("grep --stop-on-nonmatch -v 1 {path}")).succeeds().text();
+    assert_eq!(slashes(&grep("sub")), "sub/a:x\n");
+    assert_eq!(grep("sub/a"), "x\nx\n");
+}
+
 /// Few blocks of a pipe have all the lines around a long line.
 #[test]
 fn context_of_long_lines_is_printed_from_pipes() {
