@@ -54,12 +54,6 @@ impl Query {
         &self.settings
     }
 
-    /// True if a match is possible.
-    pub fn possible(&self) -> bool {
-        (!self.settings.patterns.is_empty() || self.settings.invert_match)
-            && self.settings.max_count != Some(0)
-    }
-
     /// True if the first match in any file is sufficient.
     pub fn stops_at_first_match(&self) -> bool {
         self.settings.quiet && !self.settings.counts()

@@ -165,6 +165,11 @@ pub(crate) fn shown(path: &Path, separator: Option<u8>) -> Cow<'_, [u8]> {
 }
 
 impl Settings {
+    /// True if a match is possible. Patterns that cannot match are not compiled, and may be invalid.
+    pub fn possible(&self) -> bool {
+        (!self.patterns.is_empty() || self.invert_match) && self.max_count != Some(0)
+    }
+
     /// True if lines of context are printed.
     pub(crate) fn any_context(&self) -> bool {
         !self.passthru && (self.before_context > 0 || self.after_context > 0)

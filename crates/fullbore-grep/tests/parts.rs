@@ -98,7 +98,9 @@ fn same(
     workers: usize,
 ) -> Result<(), TestCaseError> {
     let query = Query::new(settings).unwrap();
-    if !query.possible() || query.whole_file_reason(query.source_info(read_mode, named, text)).is_some() {
+    if !query.settings().possible()
+        || query.whole_file_reason(query.source_info(read_mode, named, text)).is_some()
+    {
         return Ok(());
     }
     let (expected, result) = whole(&query, read_mode, named, text);

@@ -80,10 +80,10 @@ impl Grep {
         }
         common.prefer_workers(args.threads);
         common.share_standard_input(&search_paths.paths);
-        let query = Query::new(settings).map_err(Exit::Failure)?;
-        if !query.possible() {
+        if !settings.possible() {
             return Err(Exit::Reported(1));
         }
+        let query = Query::new(settings).map_err(Exit::Failure)?;
         search(&args, &query, &search_paths, &common, terminal)
     }
 }
