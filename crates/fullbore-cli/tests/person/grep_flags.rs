@@ -135,6 +135,18 @@ fn messages_besides_results_match() {
     dir.run("grep --generate nothing").fails(2, &["nothing"]);
 }
 
+/// `rg` walks several paths with several threads, whose messages differ.
+#[test]
+fn message_about_a_missing_path_matches() {
+    let dir = TestDir::new();
+    dir.file("in", "needle\n");
+    for (words, names) in [("nope in", 1), ("nope", 2), ("--sort path nope in", 2), ("--files in nope", 1)] {
+        let pattern = if words.starts_with("--files") { "" } else { "needle" };
+        let stderr = dir.run(&format!("grep {pattern} {words}")).fails(2, &["nope: "]).stderr;
+        assert_eq!(stderr.matches("nope").count(), names, "{words}: {stderr}");
+    }
+}
+
 #[test]
 fn line_longer_than_the_memory_is_searched() {
     let dir = TestDir::new();

@@ -36,6 +36,11 @@ impl SearchPaths {
         self.one_file && self.paths[0] == Path::new("-")
     }
 
+    /// True if `rg` would search with one thread.
+    pub(crate) fn serial(&self, args: &GrepArgs) -> bool {
+        args.sort.is_some() || self.one_file || args.threads == Some(1)
+    }
+
     /// True if `rg` would map the files.
     pub(crate) fn mapped(&self, requested: Option<bool>) -> bool {
         requested.unwrap_or_else(|| self.paths.len() <= 10 && self.paths.iter().all(|path| path.is_file()))
@@ -85,9 +90,18 @@ pub(crate) fn types(args: &GrepArgs) -> Result<Types, String> {
     builder.build().map_err(|error| error.to_string())
 }
 
-pub(super) fn items(entry: Result<DirEntry, ignore::Error>, implicit: bool) -> impl Iterator<Item = Item> {
+/// The properties of a walk that its items depend on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WalkKind {
+    /// True if no path was named.
+    pub(super) implicit: bool,
+    /// True if `rg` would walk with one thread.
+    pub(super) serial: bool,
+}
+
+pub(super) fn items(entry: Result<DirEntry, ignore::Error>, kind: WalkKind) -> impl Iterator<Item = Item> {
     let (note, item) = match entry {
-        Err(error) => (None, Some(Item::Diagnostic(error.to_string()))),
+        Err(error) => (None, Some(Item::Diagnostic(walk_message(&error, kind.serial)))),
         Ok(entry) => {
             let note = entry.error().map(|error| Item::Remark(error.to_string()));
             let stdin = entry.is_stdin();
@@ -96,7 +110,7 @@ pub(super) fn items(entry: Result<DirEntry, ignore::Error>, implicit: bool) -> i
             let haystack = || {
                 let path = entry.into_path();
                 let path = match path.strip_prefix("./") {
-                    Ok(bare) if implicit => bare.to_owned(),
+                    Ok(bare) if kind.implicit => bare.to_owned(),
                     _ => path,
                 };
                 Item::Haystack(Haystack { path, named, stdin })
@@ -105,6 +119,18 @@ pub(super) fn items(entry: Result<DirEntry, ignore::Error>, implicit: bool) -> i
         }
     };
     note.into_iter().chain(item)
+}
+
+/// Returns the message of an error. The serial walk of the crate `ignore` adds the operation, with the path once more;
+/// the walk with several threads, which `rg` uses for several paths, does not.
+fn walk_message(error: &ignore::Error, serial: bool) -> String {
+    let text = error.to_string();
+    let io = error.io_error().filter(|_| !serial);
+    let reason = io.and_then(|io| Some((io, io.get_ref()?.source()?)));
+    match reason.and_then(|(io, reason)| Some((text.strip_suffix(&io.to_string())?, reason))) {
+        Some((path, reason)) => format!("{path}{reason}"),
+        None => text,
+    }
 }
 
 fn is_directory(entry: &DirEntry) -> bool {

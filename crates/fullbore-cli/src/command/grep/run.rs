@@ -98,8 +98,7 @@ fn search(
     let run = common.begin()?;
     let workers = run.job.spec().workers.unwrap_or_else(fullbore::probe::processors);
     let items = walk(args, search_paths, workers).map_err(Exit::Failure)?;
-    let serial = args.sort.is_some() || search_paths.one_file || args.threads == Some(1);
-    let separators = Separators::new(query.settings(), serial);
+    let separators = Separators::new(query.settings(), search_paths.serial(args));
     let search = Search {
         query,
         run: &run,

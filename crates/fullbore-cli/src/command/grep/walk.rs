@@ -16,7 +16,7 @@ use ignore::overrides::{Override, OverrideBuilder};
 use ignore::{WalkBuilder, WalkState};
 
 use super::args::{GrepArgs, Listing, SortBy};
-use super::haystacks::{Item, SearchPaths, items, types};
+use super::haystacks::{Item, SearchPaths, WalkKind, items, types};
 
 /// Limits of the walk before the search: number of files, and duration.
 const AT_ONCE: (usize, Duration) = (1 << 16, Duration::from_millis(100));
@@ -74,18 +74,18 @@ pub(crate) fn walk(
     if !args.no_ignore_dot {
         builder.add_custom_ignore_filename(".rgignore");
     }
-    let implicit = search_paths.implicit;
+    let kind = WalkKind { implicit: search_paths.implicit, serial: search_paths.serial(args) };
     // Results are printed in file order, so a stable order costs nothing more.
     if args.sort.is_none_or(|sort| sort.by == SortBy::Path && !sort.reverse) {
         if let ([root], true) = (search_paths.paths.as_slice(), workers > 1)
             && root.is_dir()
-            && let Some(items) = walk_at_once(builder.threads(workers), implicit)
+            && let Some(items) = walk_at_once(builder.threads(workers), kind)
         {
             return Ok(Box::new(notes.into_iter().chain(items)));
         }
         builder.sort_by_file_name(Ord::cmp);
     }
-    let items = builder.build().flat_map(move |entry| items(entry, implicit));
+    let items = builder.build().flat_map(move |entry| items(entry, kind));
     let items = notes.into_iter().chain(items);
     match args.sort {
         Some(sort) if sort.by != SortBy::Path || sort.reverse => {
@@ -130,7 +130,7 @@ fn order(items: &mut [Item], by: SortBy, reverse: bool) {
 ///
 /// The walk of the crate `ignore` panics if it cannot start a thread, while the started ones already wait for it
 /// forever. So it runs in a thread of its own, which is abandoned in that case.
-fn walk_at_once(builder: &WalkBuilder, implicit: bool) -> Option<impl Iterator<Item = Item> + Send + use<>> {
+fn walk_at_once(builder: &WalkBuilder, kind: WalkKind) -> Option<impl Iterator<Item = Item> + Send + use<>> {
     let (sender, gathered) = channel();
     on_panic(sender.clone());
     let walk = builder.build_parallel();
@@ -145,7 +145,7 @@ fn walk_at_once(builder: &WalkBuilder, implicit: bool) -> Option<impl Iterator<I
                 let (count, much) = (count.clone(), much.clone());
                 Box::new(move |entry| {
                     let key = entry.as_ref().map_or_else(|_| Vec::new(), |entry| key(entry.path()));
-                    mine.items.extend(items(entry, implicit).map(|item| (key.clone(), item)));
+                    mine.items.extend(items(entry, kind).map(|item| (key.clone(), item)));
                     let count = count.fetch_add(1, Relaxed);
                     if much.load(Relaxed)
                         || count >= AT_ONCE.0
