@@ -119,6 +119,23 @@ fn a_configuration_file_has_flags_before_those_of_the_command_line() {
 }
 
 #[test]
+fn a_wrong_flag_in_the_configuration_file_is_reported_with_the_file() {
+    let dir = TestDir::new();
+    dir.file("in", "needle\n");
+    let grep = |words: &str, flags: &str| {
+        let config = dir.file("flags", flags);
+        let mut command = dir.command("grep needle in");
+        run(command.args(words.split_whitespace()).env("FULLBORE_GREP_CONFIG_PATH", config)).fails(2, &[])
+    };
+    for flag in ["--no-such-flag", "--context=many", "-C"] {
+        let stderr = grep("", flag).stderr;
+        assert!(stderr.contains("flags: ") && stderr.contains("CONFIG_PATH"), "{flag}: {stderr}");
+    }
+    let stderr = grep("--no-such-flag", "--ignore-case").stderr;
+    assert!(!stderr.contains("CONFIG_PATH"), "the command line is wrong: {stderr}");
+}
+
+#[test]
 fn messages_besides_results_match() {
     let dir = TestDir::new();
     dir.file("in", "needle\n");

@@ -11,5 +11,5 @@ mod run;
 mod settings;
 mod walk;
 
-pub(crate) use self::parse::with_config;
+pub(crate) use self::parse::Config;
 pub(crate) use self::run::Grep;

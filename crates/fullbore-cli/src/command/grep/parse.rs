@@ -86,27 +86,46 @@ impl FromArgMatches for GrepArgs {
 const VARIABLE: &str = "FULLBORE_GREP_CONFIG_PATH";
 const VARIABLE_OF_RG: &str = "RIPGREP_CONFIG_PATH";
 
-/// Inserts the words of the configuration file after the command, the first word of the command line.
-pub(crate) fn with_config(words: Vec<OsString>) -> Vec<OsString> {
-    let mut flags = words.iter().skip(1).take_while(|word| *word != "--");
-    if flags.any(|word| word == "--no-config") {
-        return words;
+/// The words of the configuration file.
+#[derive(Debug)]
+pub(crate) struct Config {
+    words: Vec<OsString>,
+    path: OsString,
+    variable: &'static str,
+}
+
+impl Config {
+    /// Reads the file for a command line that begins with the command; `None` without one.
+    pub(crate) fn read(command_line: &[OsString]) -> Option<Self> {
+        let mut flags = command_line.iter().skip(1).take_while(|word| *word != "--");
+        if flags.any(|word| word == "--no-config") {
+            return None;
+        }
+        let as_rg = program("") == "rg";
+        let variable = if as_rg && env::var_os(VARIABLE).is_none() { VARIABLE_OF_RG } else { VARIABLE };
+        let path = env::var_os(variable).filter(|path| !path.is_empty())?;
+        match fs::read(&path) {
+            Ok(text) => Some(Self { words: lines(&text).collect(), path, variable }),
+            Err(error) => {
+                let path = path.to_string_lossy();
+                let text = format!("failed to read the file specified in {variable}: {path}: {error}");
+                Exit::eprint(&format!("{}: {text}\n", program("")));
+                None
+            }
+        }
     }
-    let as_rg = program("") == "rg";
-    let variable = if as_rg && env::var_os(VARIABLE).is_none() { VARIABLE_OF_RG } else { VARIABLE };
-    let Some(path) = env::var_os(variable).filter(|path| !path.is_empty()) else { return words };
-    match fs::read(&path) {
-        Ok(text) => {
-            let mut words = words.into_iter();
-            let first = words.next();
-            first.into_iter().chain(lines(&text)).chain(words).collect()
-        }
-        Err(error) => {
-            let path = path.to_string_lossy();
-            let text = format!("failed to read the file specified in {variable}: {path}: {error}");
-            Exit::eprint(&format!("{}: {text}\n", program("")));
-            words
-        }
+
+    /// Returns the command line with the words of the file after the command, its first word.
+    pub(crate) fn insert(&self, command_line: Vec<OsString>) -> Vec<OsString> {
+        let mut rest = command_line.into_iter();
+        let first = rest.next();
+        first.into_iter().chain(self.words.iter().cloned()).chain(rest).collect()
+    }
+
+    /// Names the file before the message about a wrong flag in it.
+    pub(crate) fn print_origin(&self) {
+        let (name, path, variable) = (program(""), self.path.to_string_lossy(), self.variable);
+        Exit::eprint(&format!("{name}: {path}: wrong flag in the file specified in {variable}\n"));
     }
 }
 

@@ -45,6 +45,11 @@ pub(crate) struct Grep {
 }
 
 impl Grep {
+    /// True if a flag has an invalid value.
+    pub(crate) fn is_wrong(&self) -> bool {
+        self.args.wrong.is_some()
+    }
+
     /// `flags` returns those of all commands, for `--generate`.
     pub(crate) fn run(self, flags: fn() -> clap::Command) -> Result<(), Exit> {
         let Self { arguments, mut args, mut common } = self;
