@@ -12,7 +12,7 @@ use std::thread::{self, ThreadId};
 use crate::matcher::AnyMatcher;
 use crate::query::{Print, Query};
 use crate::recorded_output::{Position, RecordedOutput, Recorder, find_numbers, marker_colors, take_begin};
-use crate::settings::{Detection, READ_SIZE, ReadMode, Show, SourceInfo};
+use crate::settings::{Detection, FIRST_READS, READ_SIZE, ReadMode, Show, SourceInfo};
 use fullbore::lock::Mutex;
 use fullbore::operation::{BlockMemory, Part, Search};
 use grep_printer::{JSONSink, StandardSink, Stats, SummaryKind, SummarySink};
@@ -58,6 +58,30 @@ impl PartSearcher<'_> {
         match idle.iter().position(|(thread, _)| *thread == thread::current().id()) {
             Some(position) => idle.swap_remove(position).1,
             None => (self.query.searcher_of_parts(), self.query.matcher.clone()),
+        }
+    }
+
+    /// Returns the start of the buffer in which `rg` finds the first NUL of a part of a pipe, at `nul`, if each of its reads is
+    /// as long as possible. It prints the matching lines before this buffer. The reads in later parts begin with the part.
+    fn buffer_start(&self, part: &Part<'_>, nul: usize) -> usize {
+        let first_reads = match self.source.read_mode {
+            _ if part.offset > 0 => &[][..],
+            ReadMode::Piped { stdin: true } => &FIRST_READS,
+            _ => &FIRST_READS[..1],
+        };
+        let mut first_reads = first_reads.iter();
+        let (mut start, mut room) = (part.own.start, READ_SIZE);
+        loop {
+            let end = first_reads.next().copied().unwrap_or(start + room);
+            if nul < end {
+                return start;
+            }
+            match memchr::memrchr(self.delimiter(), &part.bytes[start..end]) {
+                Some(at) => start += at + 1,
+                // A buffer without a whole line grows.
+                None if end == start + room => room *= 3,
+                None => {}
+            }
         }
     }
 
@@ -168,9 +192,7 @@ impl Search for PartSearcher<'_> {
                 }
             } else {
                 if self.query.print() == Print::Lines {
-                    // The behaviour of `rg` if each of its reads is as long as possible.
-                    let block = |nul: u64| nul / READ_SIZE as u64 * READ_SIZE as u64;
-                    rules.stop_from = found.nul.map(|nul| block(nul).saturating_sub(part.offset) as usize);
+                    rules.stop_from = nul.map(|at| self.buffer_start(part, part.own.start + at));
                 }
                 convert(&mut bytes);
             }

@@ -79,7 +79,7 @@ impl Query {
         if source.marked {
             return Some("a byte order mark: the text may be in another encoding");
         }
-        if source.read_mode == ReadMode::Piped && self.reach() > MUCH_CONTEXT {
+        if matches!(source.read_mode, ReadMode::Piped { .. }) && self.reach() > MUCH_CONTEXT {
             return Some("much context in a pipe, which cannot be read again");
         }
         self.whole_file_reason

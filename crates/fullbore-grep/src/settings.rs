@@ -202,7 +202,10 @@ pub enum ReadMode {
     /// Read, from a file that can be read again. All bytes are checked for NULs.
     Streamed,
     /// Read, from input that can be read only once.
-    Piped,
+    Piped {
+        /// True for standard input, which has a buffer of its own.
+        stdin: bool,
+    },
 }
 
 /// Facts of a file before the search.
@@ -227,6 +230,10 @@ pub(crate) enum Detection {
 
 /// Bytes that `rg` reads at a time, and bytes at the beginning of a mapping that it checks for NULs.
 pub(crate) const READ_SIZE: usize = 64 << 10;
+
+/// Ends of the first reads of `rg` from a pipe: after a possible byte order mark and, of standard input only, at the end of
+/// its buffer.
+pub(crate) const FIRST_READS: [usize; 2] = [3, 8 << 10];
 
 impl SourceInfo {
     /// Number of first bytes that determine the facts; fewer if the file is shorter.

@@ -236,6 +236,30 @@ fn context_of_any_length_is_printed_from_pipes() {
     }
 }
 
+/// `rg` prints the lines of the reads before that of the NUL: of 3 bytes, of the rest of 8 KiB of standard input, and of
+/// 64 KiB.
+#[test]
+fn lines_before_a_nul_in_a_pipe_are_printed() {
+    let dir = TestDir::new();
+    for (line, nul, from_stdin, from_fifo) in [
+        ("o\n", 2, 0, 0),
+        ("o\n", 3, 1, 1),
+        ("foo line\n", 3, 0, 0),
+        ("foo line\n", 8191, 0, 0),
+        ("foo line\n", 8192, 910, 0),
+        ("foo line\n", 60_000, 910, 0),
+    ] {
+        let mut input = line.repeat(60_100 / line.len()).into_bytes();
+        input[nul] = 0;
+        dir.file("in", input);
+        for (path, lines) in [("", from_stdin), ("/dev/stdin", from_fifo)] {
+            let found = dir.shell(&format!("cat in | \"$0\" grep o {path}")).succeeds().text();
+            assert_eq!(found.lines().count(), lines + 1, "{line:?} {nul} {path}");
+            assert!(found.ends_with(&format!("around offset {nul})\n")), "{found}");
+        }
+    }
+}
+
 /// The first read of a file that is not mapped returns three bytes, for its byte order mark.
 #[test]
 fn search_of_a_file_in_a_directory_stops_on_nonmatch() {

@@ -219,8 +219,9 @@ impl Search<'_> {
     ) -> Result<(), SearchError> {
         let own = File::from_fd(file.try_clone()?.into(), path)?;
         if own.kind() == FileKind::Fifo && first_is_plain(&file) {
-            let opening = self.query.source_info(ReadMode::Piped, true, &[]);
-            return self.large(path, true, ReadMode::Piped, opening, (&own, Some(file)), here);
+            let read_mode = ReadMode::Piped { stdin: false };
+            let opening = self.query.source_info(read_mode, true, &[]);
+            return self.large(path, true, read_mode, opening, (&own, Some(file)), here);
         }
         self.search_whole(here, 0, |searcher| searcher.search_reader(path, true, &mut file))
     }
@@ -236,7 +237,7 @@ impl Search<'_> {
             }
             None if file.kind() == FileKind::Fifo && first_is_plain(&io::stdin()) => {
                 first.clear();
-                ReadMode::Piped
+                ReadMode::Piped { stdin: true }
             }
             _ => {
                 return self.search_whole(here, 0, |searcher| {
@@ -275,7 +276,10 @@ impl Search<'_> {
         }
         let regular = file.kind() == FileKind::Regular;
         let before = regular.then(|| file.starting_stamp()).transpose()?;
-        let len = if read_mode == ReadMode::Piped { None } else { file.seekable_len()? };
+        let len = match read_mode {
+            ReadMode::Piped { .. } => None,
+            _ => file.seekable_len()?,
+        };
         if let Some(len) = len
             && (long
                 || read_mode == ReadMode::Mapped
