@@ -57,9 +57,8 @@ pub enum PartOutcome {
     More,
     /// No more parts are needed.
     Done,
-    /// A NUL was found, and its effect on the output depends on everything before it. The file must be searched as a
-    /// whole, leaving out the bytes that this printer has printed.
-    SearchWhole,
+    /// The file must be searched as a whole for this reason, leaving out the bytes that this printer has printed.
+    SearchWhole(&'static str),
 }
 
 impl PartOutcome {
@@ -107,7 +106,7 @@ impl FilePrinter<'_> {
         let again = self.turn(found, out);
         self.printed += (out.len() - before) as u64;
         match (again, self.done) {
-            (true, _) => PartOutcome::SearchWhole,
+            (Some(reason), _) => PartOutcome::SearchWhole(reason),
             (_, true) => PartOutcome::Done,
             _ => PartOutcome::More,
         }
@@ -118,14 +117,19 @@ impl FilePrinter<'_> {
         self.printed
     }
 
-    fn turn(&mut self, found: PartResult, out: &mut Vec<u8>) -> bool {
+    /// Prints the results that are due, or returns the reason to search the file as a whole.
+    fn turn(&mut self, found: PartResult, out: &mut Vec<u8>) -> Option<&'static str> {
+        if found.output.is_full && !self.done {
+            return Some("its output takes much memory");
+        }
         let keeps_back = self.query.restarts_at_nul(self.source);
         if !keeps_back {
             self.put(found, out);
-            return false;
+            return None;
         }
+        // The effect on the output depends on everything before the NUL.
         if found.nul.is_some() {
-            return true;
+            return Some("it contains NUL");
         }
         self.longest = self.longest.max(found.own.end - found.own.start);
         self.held.push_back(found);
@@ -137,7 +141,7 @@ impl FilePrinter<'_> {
                 self.put(first, out);
             }
         }
-        false
+        None
     }
 
     fn put(&mut self, mut found: PartResult, out: &mut Vec<u8>) {

@@ -18,6 +18,12 @@ use fullbore::operation::{BlockMemory, Part, Search};
 use grep_printer::{JSONSink, StandardSink, Stats, SummaryKind, SummarySink};
 use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
 
+/// Bytes that a part's output may take for each byte of the part, in addition to it, with limits. Longer output, such as
+/// that of `--vimgrep` for a long line, is printed by a search of the whole file.
+const ROOM: usize = 16;
+const LEAST_ROOM: usize = 1 << 20;
+const MOST_ROOM: usize = 32 << 20;
+
 /// Searches the parts of one file.
 #[derive(Debug)]
 pub struct PartSearcher<'q> {
@@ -113,7 +119,12 @@ impl PartSearcher<'_> {
         rules: SinkOptions,
     ) -> (RecordedOutput, PartFacts, io::Result<()>) {
         let (query, settings, matcher) = (self.query, &self.query.settings, &*matcher);
-        let recorder = Recorder::new(settings.color, query.numbers());
+        let room = match self.source.read_mode {
+            // It cannot be read again.
+            ReadMode::Piped { .. } => usize::MAX,
+            _ => bytes.len() + bytes.len().saturating_mul(ROOM).clamp(LEAST_ROOM, MOST_ROOM),
+        };
+        let recorder = Recorder::new(settings.color, query.numbers(), room);
         let output = recorder.output.clone();
         if query.print() == Print::Lines {
             // Reserved memory that stays unused costs nothing; growing would.

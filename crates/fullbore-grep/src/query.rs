@@ -79,8 +79,13 @@ impl Query {
         if source.marked {
             return Some("a byte order mark: the text may be in another encoding");
         }
-        if matches!(source.read_mode, ReadMode::Piped { .. }) && self.reach() > MUCH_CONTEXT {
-            return Some("much context in a pipe, which cannot be read again");
+        if matches!(source.read_mode, ReadMode::Piped { .. }) {
+            if self.reach() > MUCH_CONTEXT {
+                return Some("much context in a pipe, which cannot be read again");
+            }
+            if self.settings.vimgrep && self.print() == Print::Lines {
+                return Some("a line is printed for each match, in a pipe, which cannot be read again");
+            }
         }
         self.whole_file_reason
     }

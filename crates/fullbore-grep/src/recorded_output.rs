@@ -79,6 +79,8 @@ pub(crate) enum Mark {
 pub(crate) struct RecordedOutput {
     pub(crate) text: Vec<u8>,
     pub(crate) marks: Vec<(usize, Mark)>,
+    /// True if it was dropped because it took too much memory.
+    pub(crate) is_full: bool,
 }
 
 /// A position up to which a [`RecordedOutput`] is printed.
@@ -182,6 +184,8 @@ pub(crate) fn decimal(mut number: u64, out: &mut Vec<u8>) {
 #[derive(Debug, Clone)]
 pub(crate) struct Recorder {
     pub(crate) output: Rc<RefCell<RecordedOutput>>,
+    /// Bytes that the output may take.
+    room: usize,
     color: bool,
     numbers: Numbers,
     number: Option<Style>,
@@ -199,8 +203,19 @@ pub(crate) enum Numbers {
 }
 
 impl Recorder {
-    pub(crate) fn new(color: bool, numbers: Numbers) -> Self {
-        Self { output: Rc::default(), color, numbers, number: None, open: None }
+    pub(crate) fn new(color: bool, numbers: Numbers, room: usize) -> Self {
+        Self { output: Rc::default(), room, color, numbers, number: None, open: None }
+    }
+
+    /// Fails if `more` bytes of text would take too much memory.
+    fn check_room(&self, more: usize) -> io::Result<()> {
+        let mut output = self.output.borrow_mut();
+        let taken = output.text.len() + output.marks.len() * size_of::<(usize, Mark)>();
+        if !output.is_full && more <= self.room.saturating_sub(taken) {
+            return Ok(());
+        }
+        *output = RecordedOutput { is_full: true, ..RecordedOutput::default() };
+        Err(io::ErrorKind::OutOfMemory.into())
     }
 
     fn mark(&mut self, what: Mark) {
@@ -235,6 +250,7 @@ impl Recorder {
 
 impl Write for Recorder {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.check_room(bytes.len())?;
         if let Some(style) = self.number {
             self.write_number(style, bytes);
         } else {

@@ -48,7 +48,13 @@ enum Haystack<'s> {
 impl Query {
     /// Returns a searcher of whole files, used for one after the other.
     pub fn whole_searcher<'w>(&self) -> WholeSearcher<'w> {
-        self.searcher_to(None)
+        self.whole_searcher_within(usize::MAX)
+    }
+
+    /// As [`whole_searcher`](Self::whole_searcher), but a search fails if its output takes more than `room` bytes: the searcher
+    /// is then [full](WholeSearcher::is_full).
+    pub fn whole_searcher_within<'w>(&self, room: usize) -> WholeSearcher<'w> {
+        self.searcher_to(None, room)
     }
 
     /// As [`whole_searcher`](Self::whole_searcher), but passes output to `forward` in pieces instead of keeping it.
@@ -56,14 +62,16 @@ impl Query {
         &self,
         forward: impl FnMut(&[u8]) -> Result<()> + Send + 'w,
     ) -> WholeSearcher<'w> {
-        self.searcher_to(Some(Box::new(forward)))
+        self.searcher_to(Some(Box::new(forward)), usize::MAX)
     }
 
-    fn searcher_to<'w>(&self, forward: Option<OutputFn<'w>>) -> WholeSearcher<'w> {
+    fn searcher_to<'w>(&self, forward: Option<OutputFn<'w>>, room: usize) -> WholeSearcher<'w> {
         let settings = &self.settings;
         let writer = Writer {
             buffer: if settings.color { Buffer::ansi() } else { Buffer::no_color() },
             forward,
+            room,
+            is_full: false,
             colors: settings.colors.clone(),
             path: Vec::new(),
             separator: settings.path_separator,
@@ -166,9 +174,16 @@ impl<'w> WholeSearcher<'w> {
         self.writer().buffer.as_slice()
     }
 
+    /// True if a search since the output was last [cleared](Self::clear) failed because its output takes too much memory.
+    pub fn is_full(&mut self) -> bool {
+        self.writer().is_full
+    }
+
     /// Clears the output.
     pub fn clear(&mut self) {
-        self.writer().buffer.clear();
+        let writer = self.writer();
+        writer.buffer.clear();
+        writer.is_full = false;
     }
 
     fn writer(&mut self) -> &mut Writer<'w> {
@@ -240,6 +255,9 @@ const PLACEHOLDER_PATH: &str = "/";
 pub(crate) struct Writer<'w> {
     buffer: Buffer,
     forward: Option<OutputFn<'w>>,
+    /// Bytes that may be kept.
+    room: usize,
+    is_full: bool,
     colors: ColorSpecs,
     path: Vec<u8>,
     separator: Option<u8>,
@@ -254,6 +272,8 @@ impl fmt::Debug for Writer<'_> {
 
 impl Writer<'_> {
     fn name(&mut self, path: &Path) {
+        // The search before may have ended within a path.
+        self.at_path = false;
         self.path.clear();
         self.path.extend_from_slice(&shown(path, self.separator));
     }
@@ -277,7 +297,12 @@ impl Write for Writer<'_> {
             }
             return Ok(count);
         }
-        self.buffer.write_all(if self.at_path { &self.path } else { bytes })?;
+        let bytes = if self.at_path { &self.path } else { bytes };
+        if self.forward.is_none() && bytes.len() > self.room.saturating_sub(self.buffer.len()) {
+            self.is_full = true;
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
+        self.buffer.write_all(bytes)?;
         if self.forward.is_some() && self.buffer.len() >= READ_SIZE {
             self.forward()?;
         }

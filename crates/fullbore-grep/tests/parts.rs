@@ -128,6 +128,16 @@ fn same(
     Ok(())
 }
 
+#[test]
+fn output_that_takes_much_memory_is_printed_by_a_search_of_the_whole() {
+    let text = ["short needle\n".repeat(1000), "needle ".repeat(2000) + "\n"].concat();
+    for arrival in [(ReadMode::Mapped, true), (ReadMode::Streamed, false)] {
+        let patterns = vec!["needle".into()];
+        let settings = Settings { patterns, vimgrep: true, with_filename: true, ..Settings::default() };
+        same(settings, arrival, text.as_bytes(), 1000, 2).unwrap();
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
 

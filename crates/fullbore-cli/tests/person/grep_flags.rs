@@ -199,6 +199,37 @@ fn line_longer_than_the_memory_is_searched() {
     assert_eq!(coded("4G").succeeds().text(), "3\n");
 }
 
+/// Lines that are printed once for each match, and short lines after a long path.
+#[cfg(unix)]
+#[test]
+fn output_longer_than_the_memory_is_streamed() {
+    let dir = TestDir::new();
+    let line = "foo(x);".repeat(6000) + "\n";
+    let deep = ["d"; 3].map(|name| name.repeat(200)).join("/");
+    dir.directories(["sub", &deep]);
+    dir.file("small", &line);
+    dir.file("sub/small", &line);
+    dir.file("large", "x\n".repeat(600_000) + &line);
+    dir.file(&format!("{deep}/small"), "x\n".repeat(500_000));
+    dir.file(&format!("{deep}/large"), "x\n".repeat(600_000));
+    let searches = [
+        ("--vimgrep foo small", 6000),
+        ("--vimgrep foo sub", 6000),
+        ("--vimgrep foo small nothing small", 12_000),
+        ("--vimgrep foo large", 6000),
+        ("--vimgrep --no-mmap foo large", 6000),
+        ("--vimgrep foo < large", 6000),
+        ("--vimgrep foo /dev/stdin", 6000),
+        (&format!("-H x {deep}/small"), 500_000),
+        (&format!("-H x {deep}/large"), 600_000),
+    ];
+    dir.file("nothing", "");
+    for (words, lines) in searches {
+        let grep = format!("ulimit -d 150000; cat large | \"$0\" grep --memory 16M {words} | wc -l");
+        assert_eq!(dir.shell(&grep).succeeds().text().trim(), lines.to_string(), "{words}");
+    }
+}
+
 #[test]
 fn grep_explains_why_a_file_is_not_cut() {
     let dir = TestDir::new();

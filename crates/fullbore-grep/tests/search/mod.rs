@@ -30,7 +30,7 @@ pub(crate) fn in_parts(
     let parts = query.part_searcher(path, source);
     search(&parts, &input, &strategy, &Progress::default(), |found| {
         let taken = file_printer.take(found, &mut out);
-        again |= taken == PartOutcome::SearchWhole;
+        again |= matches!(taken, PartOutcome::SearchWhole(_));
         Ok(if taken.more() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     })
     .unwrap();

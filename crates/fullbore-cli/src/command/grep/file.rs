@@ -64,31 +64,31 @@ impl From<Error> for SearchError {
 
 /// The worker that searches a file, and the sender of its results.
 pub(super) struct SearchWorker<'t, 'w, 'e> {
-    pub(super) sender: &'t mut OrderedSender<'w, 'e, FileOutput>,
+    pub(super) sender: &'t mut Sender<'w, 'e>,
     pub(super) worker: &'t mut Worker,
     pub(super) executor: &'t Executor<'t>,
 }
 
-impl SearchWorker<'_, '_, '_> {
-    fn send(&mut self, output: FileOutput) -> fullbore::Result<ControlFlow<()>> {
-        let weight = output.weight();
-        self.sender.send(output, weight)
-    }
+type Sender<'w, 'e> = OrderedSender<'w, 'e, FileOutput>;
 
-    /// Sends the last output of a file with its counts.
-    fn send_last(
-        &mut self,
-        mut output: FileOutput,
-        result: io::Result<SearchResult>,
-    ) -> Result<(), SearchError> {
-        if let Ok(result) = &result {
-            output.lines = result.lines;
-            output.count(result);
-        }
-        let _ = self.send(output)?;
-        result?;
-        Ok(())
+fn send(sender: &mut Sender<'_, '_>, output: FileOutput) -> fullbore::Result<ControlFlow<()>> {
+    let weight = output.weight();
+    sender.send(output, weight)
+}
+
+/// Sends the last output of a file with its counts.
+fn send_last(
+    sender: &mut Sender<'_, '_>,
+    mut output: FileOutput,
+    result: io::Result<SearchResult>,
+) -> Result<(), SearchError> {
+    if let Ok(result) = &result {
+        output.lines = result.lines;
+        output.count(result);
     }
+    let _ = send(sender, output)?;
+    result?;
+    Ok(())
 }
 
 impl Search<'_> {
@@ -129,7 +129,7 @@ impl Search<'_> {
             },
         };
         // Most files of a directory have no match and need not be sent.
-        if output.counts() { here.send(output).map(drop) } else { Ok(()) }
+        if output.counts() { send(here.sender, output).map(drop) } else { Ok(()) }
     }
 
     fn diagnostic(&self, status: u8, text: String) -> FileOutput {
@@ -150,8 +150,8 @@ impl Search<'_> {
         }
         let started = self.filter.as_ref().map(|filter| filter.start(path)).transpose()?;
         if let Some(mut output) = started.flatten() {
-            let result =
-                self.search_whole(here, 0, |searcher| searcher.search_reader(path, named, &mut output));
+            let result = self
+                .search_whole(here.sender, 0, |searcher| searcher.search_reader(path, named, &mut output));
             let closed = output.close();
             result?;
             closed?;
@@ -162,7 +162,7 @@ impl Search<'_> {
         let plain = here.executor.is_plain();
         if plain && let Some(bytes) = here.worker.read_unchanged(&file) {
             here.executor.progress().add(bytes.len() as u64);
-            return self.small(path, named, mapped, bytes, searcher).map(Some);
+            return self.small(path, named, mapped, bytes, searcher, here.sender);
         }
         let before = sys::status(&file).map_err(io::Error::from)?;
         let len = before.size;
@@ -181,7 +181,7 @@ impl Search<'_> {
         let bytes = &here.worker.buffer()[..held];
         if whole && held <= SMALL {
             unchanged(&file, &before, path)?;
-            return self.small(path, named, mapped, bytes, searcher).map(Some);
+            return self.small(path, named, mapped, bytes, searcher, here.sender);
         }
         let read_mode = if mapped { ReadMode::Mapped } else { ReadMode::Streamed };
         let opening = self.query.source_info(read_mode, named, bytes);
@@ -191,7 +191,7 @@ impl Search<'_> {
         self.large(path, named, read_mode, opening, (&file, Some(again)), here).map(|()| None)
     }
 
-    /// Searches a file whose whole content is in memory.
+    /// Searches a file whose whole content is in memory. Its output is returned, or sent if it takes much memory.
     fn small(
         &self,
         path: &Path,
@@ -199,15 +199,22 @@ impl Search<'_> {
         mapped: bool,
         bytes: &[u8],
         searcher: &mut WholeSearcher<'_>,
-    ) -> Result<FileOutput, SearchError> {
+        sender: &mut Sender<'_, '_>,
+    ) -> Result<Option<FileOutput>, SearchError> {
         if named {
             // Not printed for each of the many files of a directory.
             self.run.remark(&format!("{}: small: read at once by one worker", path.display()));
         }
         searcher.clear();
         let read_mode = if mapped && !bytes.is_empty() { ReadMode::Mapped } else { ReadMode::Streamed };
-        let result = searcher.search_bytes(path, read_mode, named, bytes)?;
-        Ok(FileOutput::from_result(&result, searcher.printed()))
+        let result = searcher.search_bytes(path, read_mode, named, bytes);
+        if searcher.is_full() {
+            searcher.clear();
+            let search =
+                |searcher: &mut WholeSearcher<'_>| searcher.search_bytes(path, read_mode, named, bytes);
+            return self.search_whole(sender, 0, search).map(|()| None);
+        }
+        Ok(Some(FileOutput::from_result(&result?, searcher.printed())))
     }
 
     /// Searches a named device, socket or pipe.
@@ -223,7 +230,7 @@ impl Search<'_> {
             let opening = self.query.source_info(read_mode, true, &[]);
             return self.large(path, true, read_mode, opening, (&own, Some(file)), here);
         }
-        self.search_whole(here, 0, |searcher| searcher.search_reader(path, true, &mut file))
+        self.search_whole(here.sender, 0, |searcher| searcher.search_reader(path, true, &mut file))
     }
 
     fn standard_input(&self, path: &Path, here: &mut SearchWorker<'_, '_, '_>) -> Result<(), SearchError> {
@@ -240,7 +247,7 @@ impl Search<'_> {
                 ReadMode::Piped { stdin: true }
             }
             _ => {
-                return self.search_whole(here, 0, |searcher| {
+                return self.search_whole(here.sender, 0, |searcher| {
                     searcher.search_reader(path, true, &mut io::stdin().lock())
                 });
             }
@@ -270,8 +277,7 @@ impl Search<'_> {
         } else {
             let Some(again) = self.parts(path, opening, file, here)? else { return Ok(()) };
             (printed, long) = (again.printed, again.long);
-            let why = if long { "it has a very long line" } else { "it contains NUL" };
-            let path = path.display();
+            let (path, why) = (path.display(), again.reason);
             self.run.remark(&format!("{path}: searched again as a whole by one worker: {why}"));
         }
         let regular = file.kind() == FileKind::Regular;
@@ -287,13 +293,13 @@ impl Search<'_> {
                 || self.query.settings().longest_line.is_some_and(|most| len > most as u64))
         {
             let window = file.map(0..len)?;
-            self.search_whole(here, printed, |searcher| {
+            self.search_whole(here.sender, printed, |searcher| {
                 window
                     .in_place(|bytes| searcher.search_bytes(path, read_mode, named, bytes))
                     .map_err(io::Error::other)?
             })?;
         } else {
-            self.search_whole(here, printed, |searcher| match again {
+            self.search_whole(here.sender, printed, |searcher| match again {
                 Some(mut file) => searcher.search_reader(path, named, &mut file),
                 None => searcher.search_reader(path, named, &mut io::stdin().lock()),
             })?;
@@ -311,16 +317,17 @@ impl Search<'_> {
     ) -> Result<Option<SearchAgain>, SearchError> {
         let parts = self.query.part_searcher(path, opening);
         let mut page = self.query.file_printer(path, opening);
-        let (mut out, mut begins, mut again) = (Vec::new(), true, false);
+        let (mut out, mut begins, mut again) = (Vec::new(), true, None);
         let at_once = !file.seekable();
         let SearchWorker { sender, worker, executor } = here;
         let searched = executor.search(&parts, file, worker, |found| {
             let taken = page.take(found, &mut out);
-            again |= taken == PartOutcome::SearchWhole;
+            if let PartOutcome::SearchWhole(reason) = taken {
+                again = Some(reason);
+            }
             if out.len() >= MUCH || (at_once && !out.is_empty()) {
                 let output = FileOutput::of_lines(std::mem::take(&mut out), std::mem::take(&mut begins));
-                let weight = output.weight();
-                if sender.send(output, weight)?.is_break() {
+                if send(sender, output)?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }
@@ -329,23 +336,22 @@ impl Search<'_> {
         let printed = page.printed();
         // A file with a length can be mapped.
         let long = searched.as_ref().is_err_and(|error| error.kind() == ErrorKind::Memory) && file.seekable();
-        again |= long;
-        if again {
-            let _ = here.send(FileOutput::of_lines(out, begins))?;
-            return Ok(Some(SearchAgain { printed, long }));
+        if let Some(reason) = again.or(long.then_some("it has a very long line")) {
+            let _ = send(sender, FileOutput::of_lines(out, begins))?;
+            return Ok(Some(SearchAgain { printed, long, reason }));
         }
         let result = match searched {
             Ok(_) => page.finish(&mut out),
             // Results found so far are printed before the error.
             Err(error) => Err(io::Error::other(error)),
         };
-        here.send_last(FileOutput::of_lines(out, begins), result).map(|()| None)
+        send_last(sender, FileOutput::of_lines(out, begins), result).map(|()| None)
     }
 
     /// Searches a file as a whole, and sends its output except for the first `printed` bytes.
     fn search_whole(
         &self,
-        here: &mut SearchWorker<'_, '_, '_>,
+        sender: &mut Sender<'_, '_>,
         printed: u64,
         search: impl FnOnce(&mut WholeSearcher<'_>) -> io::Result<SearchResult>,
     ) -> Result<(), SearchError> {
@@ -361,7 +367,7 @@ impl Search<'_> {
                     return Ok(());
                 }
                 let output = FileOutput::of_lines(bytes, std::mem::take(&mut begins));
-                match here.send(output).map_err(io::Error::other)? {
+                match send(sender, output).map_err(io::Error::other)? {
                     ControlFlow::Continue(()) => Ok(()),
                     ControlFlow::Break(()) => {
                         enough = true;
@@ -377,7 +383,7 @@ impl Search<'_> {
             return Ok(());
         }
         let bytes = rest.split_off(rest.len().min(left_out as usize));
-        here.send_last(FileOutput::of_lines(bytes, begins), result)
+        send_last(sender, FileOutput::of_lines(bytes, begins), result)
     }
 }
 
@@ -385,8 +391,9 @@ impl Search<'_> {
 struct SearchAgain {
     /// Number of bytes already printed.
     printed: u64,
-    /// True for a very long line; false for NUL.
+    /// True for a very long line.
     long: bool,
+    reason: &'static str,
 }
 
 /// Reads until the buffer is full or the end of the file is reached. At the reported length (0: unknown) no further

@@ -116,10 +116,12 @@ fn search(
     };
     let soon = args.line_buffered.unwrap_or(terminal);
     let mut printer = Printer::new(&run, separators, soon, query.stops_at_first_match());
+    // A quarter of the memory for the outputs of all workers; another quarter for results that wait.
+    let room = common.budget() as usize / 4 / workers.max(1);
     let result = run.with_executor("grep", None, |executor| {
         executor.map_ordered_with(
             items,
-            || query.whole_searcher(),
+            || query.whole_searcher_within(room),
             |item, sender, worker, tool, executor| {
                 search.item(item, &mut SearchWorker { sender, worker, executor }, tool)
             },
