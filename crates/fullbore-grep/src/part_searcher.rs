@@ -16,7 +16,7 @@ use crate::settings::{Detection, FIRST_READS, READ_SIZE, ReadMode, Show, SourceI
 use fullbore::lock::Mutex;
 use fullbore::operation::{BlockMemory, Part, Search};
 use grep_printer::{JSONSink, StandardSink, Stats, SummaryKind, SummarySink};
-use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
+use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkFinish, SinkMatch};
 
 /// Bytes that a part's output may take for each byte of the part, in addition to it, with limits. Longer output, such as
 /// that of `--vimgrep` for a long line, is printed by a search of the whole file.
@@ -76,7 +76,7 @@ impl PartSearcher<'_> {
             _ => &FIRST_READS[..1],
         };
         let mut first_reads = first_reads.iter();
-        let (mut start, mut room) = (part.own.start, READ_SIZE);
+        let (mut start, mut room) = (if part.offset > 0 { part.own.start } else { 0 }, READ_SIZE);
         loop {
             let end = first_reads.next().copied().unwrap_or(start + room);
             if nul < end {
@@ -313,7 +313,16 @@ pub(crate) struct PartSink<S, C> {
     left: Option<u64>,
     behind: usize,
     gap: bool,
+    /// If lines stop within the part: the state before the context that precedes the next match.
+    before: Option<BeforeContext>,
     pub(crate) facts: PartFacts,
+}
+
+struct BeforeContext {
+    position: Position,
+    first: Option<(usize, bool)>,
+    end: Option<usize>,
+    checkpoints: usize,
 }
 
 struct SearchedLine<'l> {
@@ -321,11 +330,13 @@ struct SearchedLine<'l> {
     start: usize,
     number: Option<u64>,
     matched: bool,
+    /// True for context before a match.
+    precedes: bool,
 }
 
 impl<'l> SearchedLine<'l> {
     fn new(bytes: &'l [u8], start: u64, number: Option<u64>, matched: bool) -> Self {
-        Self { bytes, start: start as usize, number, matched }
+        Self { bytes, start: start as usize, number, matched, precedes: false }
     }
 }
 
@@ -338,7 +349,17 @@ impl<S: Sink<Error = io::Error>, C: Fn(&S) -> u64> PartSink<S, C> {
         rules: SinkOptions,
     ) -> Self {
         let left = rules.limits.0;
-        Self { inner, count, output, own, rules, left, behind: 0, gap: false, facts: PartFacts::default() }
+        let facts = PartFacts::default();
+        Self { inner, count, output, own, rules, left, behind: 0, gap: false, before: None, facts }
+    }
+
+    fn before_context(&self) -> BeforeContext {
+        BeforeContext {
+            position: self.output.borrow().position(),
+            first: self.facts.first,
+            end: self.facts.end,
+            checkpoints: self.facts.checkpoints.len(),
+        }
     }
 
     /// Processes a line printed by `print`; true if the search continues.
@@ -365,14 +386,26 @@ impl<S: Sink<Error = io::Error>, C: Fn(&S) -> u64> PartSink<S, C> {
                 return Ok(false);
             }
         }
+        let stops = (nul.is_some() && self.rules.on_nul == OnNul::Stop)
+            || self.rules.stop_from.is_some_and(|from| line.start >= from);
         let first = self.facts.first.is_none();
         if std::mem::take(&mut self.gap) && !first {
             self.inner.context_break(searcher)?;
         }
+        if line.precedes && self.rules.stop_from.is_some() && self.before.is_none() {
+            self.before = Some(self.before_context());
+        }
+        let before = if stops || line.matched { self.before.take() } else { None };
+        if let Some(before) = before.filter(|_| stops) {
+            // The search stopped at the first of these lines, before the match.
+            self.output.borrow_mut().truncate(before.position);
+            (self.facts.first, self.facts.end) = (before.first, before.end);
+            self.facts.checkpoints.truncate(before.checkpoints);
+            self.facts.stopped = true;
+            return Ok(false);
+        }
         self.facts.first.get_or_insert((line.start, line.matched));
         self.facts.matches += u64::from(line.matched);
-        let stops = (nul.is_some() && self.rules.on_nul == OnNul::Stop)
-            || self.rules.stop_from.is_some_and(|from| line.start >= from);
         if stops && !line.matched {
             self.facts.stopped = true;
             return Ok(false);
@@ -434,6 +467,7 @@ impl<S: Sink<Error = io::Error>, C: Fn(&S) -> u64> Sink for PartSink<S, C> {
 
     fn context(&mut self, searcher: &Searcher, found: &SinkContext<'_>) -> io::Result<bool> {
         let line = SearchedLine::new(found.bytes(), found.absolute_byte_offset(), found.line_number(), false);
+        let line = SearchedLine { precedes: *found.kind() == SinkContextKind::Before, ..line };
         self.line(searcher, &line, |inner| inner.context(searcher, found))
     }
 

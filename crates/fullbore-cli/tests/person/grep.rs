@@ -258,6 +258,9 @@ fn lines_before_a_nul_in_a_pipe_are_printed() {
             assert!(found.ends_with(&format!("around offset {nul})\n")), "{found}");
         }
     }
+    // Its context precedes the match that follows the NUL, and both are in the second read.
+    dir.file("in", "a\na\na\n\0foo\n");
+    assert_eq!(dir.shell("cat in | \"$0\" grep -B2 foo").fails(1, &[]).text(), "");
 }
 
 /// The first read of a file that is not mapped returns three bytes, for its byte order mark.
