@@ -13,7 +13,7 @@ use fullbore::pattern::{Executor, OrderedSender, Worker};
 use fullbore::sys::{self, AsHandle, OpenFlags, Status};
 use fullbore_cli::common_args::CliRun;
 use fullbore_cli::exit::message;
-use fullbore_cli::for_each::{STANDARD_INPUT, seek_standard_input};
+use fullbore_cli::for_each::{STANDARD_INPUT, seek_standard_input, standard_input};
 use fullbore_grep::{PartOutcome, Query, ReadMode, SearchResult, SourceInfo, WholeSearcher};
 
 use super::command::Filter;
@@ -235,7 +235,7 @@ impl Search<'_> {
 
     fn standard_input(&self, path: &Path, here: &mut SearchWorker<'_, '_, '_>) -> Result<(), SearchError> {
         let _turn = STANDARD_INPUT.lock();
-        let file = File::stdin()?;
+        let file = standard_input()?;
         let mut first = vec![0; SourceInfo::BYTES];
         let read_mode = match file.seekable_len()? {
             Some(len) if len > SMALL as u64 => {
