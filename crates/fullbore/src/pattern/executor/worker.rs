@@ -41,9 +41,9 @@ impl Worker {
         }
     }
 
-    /// Reads a cached regular file of up to 1 MiB with two system calls. `None` for all other files, for files changed
-    /// a moment ago, and for files on a file system whose clock is not this machine's: those need a `stat`
-    /// before the read, too.
+    /// Reads a cached regular file of up to 1 MiB with two system calls, above 64 KiB with four. `None` for all other files, for
+    /// files changed a moment ago, and for files on a file system whose clock is not this machine's: those need a `stat` before
+    /// the read, too.
     #[doc(hidden)]
     pub fn read_unchanged(&mut self, file: impl AsHandle) -> Option<&[u8]> {
         let bytes = buffer(&mut self.bytes);
