@@ -15,6 +15,8 @@ const NOISE: [f64; 2] = [0.05, 0.15];
 const NOISE_SAMPLES: f64 = 3.0;
 /// The time that a change of the contender takes, in seconds: files and queues are opened, and a queue runs empty.
 const CHANGE: [f64; 2] = [0.1e-3, 3e-3];
+/// The same in a short run, whose second contender needs buffers that no page of memory was given to.
+const SHORT_CHANGE: f64 = 0.3e-3;
 /// Leases of each worker in a slice, in the page cache: the first does not count.
 const LEASES: u64 = 3;
 /// The length of a slice from a device, in full queues: the first fills it.
@@ -392,7 +394,7 @@ impl Region {
             bytes: slice,
             left: self.left - slice,
             noise: noise.powi(2) / samples,
-            change: CHANGE[usize::from(!self.cached)],
+            change: if self.is_short() { SHORT_CHANGE } else { CHANGE[usize::from(!self.cached)] },
         };
         measurement.pays(&beliefs[leader], &beliefs[other])
     }
