@@ -6,6 +6,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use fullbore::operation::hash::Algorithm;
+use fullbore_cli::progress::before_standard_input;
 
 use super::parse::{ChecksumLine, ParsedLine, Parser};
 
@@ -37,7 +38,10 @@ impl Lists {
 
     fn open(&mut self, path: PathBuf) -> io::Result<()> {
         let from: Box<dyn BufRead + Send> = match path == Path::new("-") {
-            true => Box::new(BufReader::new(io::stdin())),
+            true => {
+                before_standard_input();
+                Box::new(BufReader::new(io::stdin()))
+            }
             false => Box::new(BufReader::new(fs::File::open(&path)?)),
         };
         self.open = Some((path, from, 0));

@@ -14,6 +14,7 @@ use fullbore::sys::{self, AsHandle, OsStrExt, OsStringExt};
 
 use fullbore_cli::exit::{Exit, program, reason, system_reason};
 use fullbore_cli::for_each::{seek_standard_input, standard_input};
+use fullbore_cli::progress::before_standard_input;
 
 pub(super) enum Input {
     File(PathBuf),
@@ -198,7 +199,10 @@ impl Iterator for Inputs {
 
 fn listed(list: &Path, encoding: Encoding) -> Result<Names, Diagnostic> {
     let file = match list == Path::new("-") {
-        true => io::stdin().as_handle().try_clone_to_owned().map(fs::File::from),
+        true => {
+            before_standard_input();
+            io::stdin().as_handle().try_clone_to_owned().map(fs::File::from)
+        }
         false => fs::File::open(list),
     };
     let file = file.map_err(|error| {
