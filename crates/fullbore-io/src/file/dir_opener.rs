@@ -99,8 +99,8 @@ pub fn open_regular(
 const MARGIN: i128 = 20_000_000;
 const MARGIN_OF_WHOLE_SECONDS: i128 = 2_000_000_000;
 
-/// The length of the first read, in bytes. If it does not reach the end of the file, an `fstat` distinguishes a small file, whose rest is
-/// read, from a long one, which is read by other means.
+/// The length of the first read, in bytes. If it does not reach the end of the file, an `fstat` distinguishes a small file, whose
+/// rest is read, from a long one, which is read by other means.
 const FIRST: usize = 64 << 10;
 
 /// A reader of small files that are cached and were last changed before the read began.
@@ -129,8 +129,7 @@ impl UnchangedReader {
         let began = sys::coarse_time();
         let mut count = read(0, &mut bytes[..first], TransferFlags::NO_WAIT).ok()?;
         if count == first {
-            let long = |stat: &Status| stat.size >= room as u64;
-            sys::status(&file).ok().filter(|stat| !long(stat))?;
+            sys::status(&file).ok().filter(|stat| stat.size < room as u64)?;
             count += read(count as u64, &mut bytes[count..], TransferFlags::NO_WAIT).ok()?;
         }
         let stat = sys::status(&file).ok()?;

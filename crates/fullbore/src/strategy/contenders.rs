@@ -38,10 +38,11 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
     // Files in one state of the page cache can be compared.
     let comparable = plan_input.among_files && (plan_input.is_cached() || plan_input.is_uncached());
     let short = plan_input.is_short() && !comparable;
+    let short_trial = plan_input.has_short_trial();
     // Workers alternate on a stream: whole leases would make them wait for one another.
     let stream = plan_input.target == Target::Stream;
     if !plan_input.adapts
-        || short && !plan_input.has_halves() && !plan_input.has_short_trial()
+        || short && !plan_input.has_halves() && !short_trial
         || stream
         || plan_input.rotational
         || plan_input.units.is_some()
@@ -84,8 +85,7 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
     }
     if !plan_input.is_uncached() {
         // The choice for a short file is a mapping in stripes that divide it.
-        let can_map = plan_input.can_map && !plan_input.has_short_trial();
-        if let Some(mmap) = method("mmap").filter(|_| can_map) {
+        if let Some(mmap) = method("mmap").filter(|_| plan_input.can_map && !short_trial) {
             // Large writes give a new file large folios; a visitor needs few calls.
             let request = if writes { 512 << 10 } else { 1 << 20 };
             let stripe = mapped_part(plan_input.budget, workers as u64, request as u64);
@@ -94,13 +94,10 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
             add(&mut found.cached, mapped.with_workers(workers), MAPPED);
         }
         // The buffers of both files of a comparison fit the processor's cache.
-        let short = plan_input.has_short_trial();
-        let small = short || plan_input.purpose == Purpose::Compare;
-        let copies = buffered(
-            if small { 256 << 10 } else { 512 << 10 },
-            if short || writes { 1 << 20 } else { 4 << 20 },
-        );
-        add(&mut found.cached, copies, if short { COPIED_SHORT } else { COPIED });
+        let small = short_trial || plan_input.purpose == Purpose::Compare;
+        let request = if small { 256 << 10 } else { 512 << 10 };
+        let copies = buffered(request, if short_trial || writes { 1 << 20 } else { 4 << 20 });
+        add(&mut found.cached, copies, if short_trial { COPIED_SHORT } else { COPIED });
     }
     if !plan_input.is_cached() {
         // Reads through the page cache complete an almost fully cached file; direct reads would leave it incomplete.

@@ -11,7 +11,7 @@ use fullbore::operation::hash::{Algorithm, hex};
 use fullbore::quote::Shown;
 use fullbore::sys::OsStrExt;
 use fullbore_cli::common_args::CliRun;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::environment::encoding;
 use crate::exit::{Exit, called, program, system_reason};
@@ -161,10 +161,16 @@ pub(super) fn unescape(escaped: &[u8]) -> Option<Vec<u8>> {
 
 /// Returns a name for JSON, with its bytes in hexadecimal added if they are not UTF-8.
 pub(in crate::command) fn named(name: &Path) -> Value {
-    match name.to_str() {
-        Some(text) => json!({ "name": text }),
-        None => json!({ "name": name.to_string_lossy(), "name_bytes": hex(name.as_os_str().as_bytes()) }),
+    Value::Object(name_fields("name", name))
+}
+
+/// The field `key` with a name, and another with its bytes if it is not UTF-8.
+pub(in crate::command) fn name_fields(key: &str, name: &Path) -> Map<String, Value> {
+    let mut fields = Map::from_iter([(key.to_owned(), name.to_string_lossy().into())]);
+    if name.to_str().is_none() {
+        fields.insert(format!("{key}_bytes"), hex(name.as_os_str().as_bytes()).into());
     }
+    fields
 }
 
 /// Returns the message of an error, in the peers' wording if the system reported it.

@@ -19,7 +19,7 @@ use fullbore_cli::for_each::{self, in_order, propagate_cancelled};
 pub(crate) use self::flags::Sum;
 use self::flags::is_cksum;
 use self::lines::{LineFormat, Shape, end, error_line, message, number};
-pub(super) use self::lines::{escape, named};
+pub(super) use self::lines::{escape, name_fields, named};
 use self::pass::Passes;
 use super::walk::{Rules, Walk};
 use crate::environment;

@@ -4,7 +4,6 @@ use std::io::Write;
 use std::path::Path;
 
 use clap::ValueEnum;
-use fullbore::operation::hash::hex;
 use fullbore::operation::{Counts, Encoding};
 use fullbore::sys::{self, FileKind, OsStrExt};
 use fullbore_cli::common_args::CliRun;
@@ -12,6 +11,7 @@ use fullbore_cli::exit::Exit;
 use serde_json::{Map, Value};
 
 use super::files::FileResult;
+use crate::command::sum::name_fields;
 
 /// The condition for a line of totals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -145,14 +145,8 @@ impl Report {
 
     /// Prints the objects before this one, which waits for the comma or the end of the list.
     fn add_object(&mut self, result: &FileResult, run: &CliRun<'_>) -> Result<(), Exit> {
-        let mut object = Map::new();
         let name = result.name.as_deref().or(result.counts.map(|_| Path::new("-")));
-        if let Some(name) = name {
-            object.insert("path".into(), name.to_string_lossy().into());
-            if name.to_str().is_none() {
-                object.insert("path_bytes".into(), hex(name.as_os_str().as_bytes()).into());
-            }
-        }
+        let mut object = name.map_or_else(Map::new, |name| name_fields("path", name));
         if let Some(counts) = &result.counts {
             object.append(&mut self.columns.object(counts));
         }
