@@ -1,6 +1,5 @@
 //! Attributes that a copy takes from its source, applied in an order in which no step undoes an earlier one.
 
-use std::cell::Cell;
 use std::ffi::{CStr, OsStr};
 use std::path::PathBuf;
 
@@ -87,24 +86,8 @@ pub(super) fn keep(
     } else if preserve.mode && mode & 0o6000 != 0 && !directory(stat) {
         mode = permitted_mode(mode, belongs(stat, target).map_err(failed("inspect"))?);
     }
-    let (unlisted, failing) = (Cell::new(false), Cell::new(None));
-    let extended = |which| {
-        let essential = Cell::new(false);
-        let copy = || extended(preserve, source, target, which, (&essential, &unlisted, &failing));
-        copy()
-            .or_else(|error| if error == Code::ACCESS_DENIED { writable(target, copy) } else { Err(error) })
-            .or_else(|error| if essential.get() { Err(error) } else { Ok(()) })
-            .map_err(failed("preserve the extended attributes of"))
-            .map_err(|error| match failing.take() {
-                Some(name) => error.about(name),
-                None => error,
-            })
-    };
     let any = preserve.attributes || preserve.mode;
-    if any {
-        extended(Which::Others)?;
-    }
-    if unlisted.get() {
+    if any && copy_extended(preserve, source, target, Which::Others, path)? {
         // The group's bits are the upper bound of the list's entries, and would be the group's own rights without it.
         mode &= !0o070;
     }
@@ -118,7 +101,10 @@ pub(super) fn keep(
     if preserve.times {
         times(stat, target).map_err(failed("preserve the times of"))?;
     }
-    if (any || preserve.owner) && sys::LISTS_RESTRICT_OWNERS { extended(Which::Restrictive) } else { Ok(()) }
+    if (any || preserve.owner) && sys::LISTS_RESTRICT_OWNERS {
+        copy_extended(preserve, source, target, Which::Restrictive, path)?;
+    }
+    Ok(())
 }
 
 /// The extended attributes to copy.
@@ -176,13 +162,12 @@ fn belongs(stat: &Status, target: AttributeTarget<'_>) -> sys::Result<bool> {
 }
 
 /// Runs `set` while the mode lets the owner write to the file, for calls that check the mode even of an open file.
-fn writable(target: AttributeTarget<'_>, set: impl Fn() -> sys::Result<()>) -> sys::Result<()> {
-    let AttributeTarget::Open(fd) = target else { return set() };
-    let mode = sys::status(fd)?.permissions();
-    sys::change_mode(fd, mode | 0o200)?;
+fn writable<T>(file: BorrowedHandle<'_>, set: impl FnOnce() -> T) -> sys::Result<T> {
+    let mode = sys::status(file)?.permissions();
+    sys::change_mode(file, mode | 0o200)?;
     let result = set();
-    sys::change_mode(fd, mode)?;
-    result
+    sys::change_mode(file, mode)?;
+    Ok(result)
 }
 
 fn times(stat: &Status, target: AttributeTarget<'_>) -> sys::Result<()> {
@@ -192,42 +177,93 @@ fn times(stat: &Status, target: AttributeTarget<'_>) -> sys::Result<()> {
     }
 }
 
-/// Copies all extended attributes it can; returns the first error, an essential one before others, and sets `essential` if it is one:
-/// that of an access list, or of any attribute if all are required. Sets `unlisted` if the target's file system has no lists, and
-/// `failing` to the name of the attribute of the error.
+/// The outcome of copying extended attributes.
+#[derive(Default)]
+struct Extended {
+    failure: Option<Failure>,
+    /// True if the source has an access list, and the target's file system has none.
+    unlisted: bool,
+}
+
+/// An attribute that could not be copied.
+struct Failure {
+    code: Code,
+    /// True for access lists, and for every attribute if all are required: the copy fails.
+    required: bool,
+    /// The name of the attribute, if the failure concerns one.
+    attribute: Option<String>,
+}
+
+impl Extended {
+    /// Notes a failure. The first one counts, a required one before others.
+    fn fail(&mut self, failure: Failure) {
+        if self.failure.as_ref().is_none_or(|first| failure.required && !first.required) {
+            self.failure = Some(failure);
+        }
+    }
+}
+
+/// Copies the extended attributes; true if the target's file system has no access lists and the source has one. Only a required
+/// attribute that cannot be copied is an error.
+fn copy_extended(
+    preserve: &Preserve,
+    source: AttributeTarget<'_>,
+    target: AttributeTarget<'_>,
+    which: Which,
+    path: &dyn Fn() -> PathBuf,
+) -> Result<bool> {
+    let copy = || extended(preserve, source, target, which);
+    let mut copied = copy();
+    if let (Some(failure), AttributeTarget::Open(file)) = (&mut copied.failure, target)
+        && failure.code == Code::ACCESS_DENIED
+    {
+        match writable(file, copy) {
+            Ok(again) => copied = again,
+            Err(code) => failure.code = code,
+        }
+    }
+    let Some(failure) = copied.failure.filter(|failure| failure.required) else { return Ok(copied.unlisted) };
+    let error = Error::io("preserve the extended attributes of", path(), failure.code.into());
+    Err(match failure.attribute {
+        Some(name) => error.about(name),
+        None => error,
+    })
+}
+
+/// Copies all extended attributes it can.
 fn extended(
     preserve: &Preserve,
     source: AttributeTarget<'_>,
     target: AttributeTarget<'_>,
     which: Which,
-    (essential, unlisted, failing): (&Cell<bool>, &Cell<bool>, &Cell<Option<String>>),
-) -> sys::Result<()> {
+) -> Extended {
+    let mut copied = Extended::default();
     let (from, to) = (source.path(), target.path());
-    let mut first = match (source, target) {
-        (AttributeTarget::Open(source), AttributeTarget::Open(target))
-            if preserve.mode && which == Which::Others =>
-        {
-            sys::copy_access_list(source, target)
-        }
-        _ => Ok(()),
-    };
-    essential.set(first.is_err());
+    if let (AttributeTarget::Open(source), AttributeTarget::Open(target)) = (source, target)
+        && preserve.mode
+        && which == Which::Others
+        && let Err(code) = sys::copy_access_list(source, target)
+    {
+        copied.fail(Failure { code, required: true, attribute: None });
+    }
     let found = sys::read_grown(sys::ATTRIBUTE_LIST, |names| match (&source, &from) {
         (AttributeTarget::Open(fd), _) => sys::attributes(fd, names),
         (_, Some(path)) => sys::attributes_of_name(path.as_path(), names),
         _ => Ok(0),
     });
     let names = match found {
-        // The file system has no extended attributes.
-        Err(Code::UNSUPPORTED) => return first,
-        Err(error) => {
-            essential.set(preserve.attributes_required);
-            return Err(error);
-        }
         Ok(names) => names,
+        Err(code) => {
+            // A file system without extended attributes has none to copy.
+            if code != Code::UNSUPPORTED {
+                copied.fail(Failure { code, required: preserve.attributes_required, attribute: None });
+            }
+            return copied;
+        }
     };
     for name in sys::attribute_names(&names) {
-        let wanted = match LISTS.contains(&name) {
+        let list = LISTS.contains(&name);
+        let wanted = match list {
             true => preserve.mode || preserve.owner && name == LISTS[2],
             false => preserve.attributes,
         };
@@ -241,7 +277,7 @@ fn extended(
         });
         // A stream of Windows may be longer than any attribute.
         let too_long = value.as_ref().is_err_and(|&error| error == Code::OUT_OF_RANGE);
-        let one = value.and_then(|mut value| {
+        let set = value.and_then(|mut value| {
             if name == LISTS[2] {
                 sys::select_of_descriptor(&mut value, preserve.mode, preserve.owner);
             }
@@ -251,16 +287,16 @@ fn extended(
                 _ => Ok(()),
             }
         });
-        let list = LISTS.contains(&name);
-        if list && one == Err(Code::UNSUPPORTED) && !preserve.attributes_required {
-            unlisted.set(unlisted.get() || name == LISTS[0]);
-            continue;
-        }
-        let required = preserve.attributes_required || list || too_long;
-        if one.is_err() && (first.is_ok() || required && !essential.get()) {
-            first = one;
-            essential.set(required);
-            failing.set(Some(String::from_utf8_lossy(name).into_owned()));
+        match set {
+            Ok(()) => {}
+            Err(Code::UNSUPPORTED) if list && !preserve.attributes_required => {
+                copied.unlisted |= name == LISTS[0];
+            }
+            Err(code) => copied.fail(Failure {
+                code,
+                required: preserve.attributes_required || list || too_long,
+                attribute: Some(String::from_utf8_lossy(name).into_owned()),
+            }),
         }
     }
     if preserve.mode
@@ -273,5 +309,5 @@ fn extended(
             let _ = sys::remove_attribute(fd, *list);
         }
     }
-    first
+    copied
 }
