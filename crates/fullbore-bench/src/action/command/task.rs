@@ -2,7 +2,7 @@
 //!
 //! They are code, and not data in experiment files, so that an experiment cannot run arbitrary commands.
 
-use fullbore::operation::hash::{Hash, hex};
+use fullbore::operation::hash::Hash;
 
 pub(super) const OURS: &str = "fullbore";
 
@@ -189,5 +189,5 @@ fn ends_in_er(line: &[u8]) -> bool {
 }
 
 fn sum(name: &str, data: &[u8]) -> String {
-    Hash::named(name).map(|hash| hex(&hash.of(data))).unwrap_or_default()
+    Hash::named(name).map(|hash| hash.of(data).to_string()).unwrap_or_default()
 }

@@ -3,7 +3,7 @@
 use fullbore::error::Result;
 use fullbore::file::File;
 use fullbore::operation::Fold;
-use fullbore::operation::hash::Hash;
+use fullbore::operation::hash::{Digest, Hash};
 
 /// Bytes per read.
 const REQUEST: u64 = 1 << 20;
@@ -13,7 +13,7 @@ const BLOCK: u64 = 4 << 10;
 
 /// Returns the number of bytes read, and the hash of all non-zero blocks with their offsets: equal for all files of the
 /// same content, however much of it is in holes.
-pub(super) fn data(file: &File, len: u64) -> Result<(u64, Vec<u8>)> {
+pub(super) fn data(file: &File, len: u64) -> Result<(u64, Digest)> {
     let mut memory = vec![0; REQUEST as usize];
     let hash = Hash::default();
     let mut sum = hash.identity();
@@ -40,7 +40,7 @@ pub(super) fn data(file: &File, len: u64) -> Result<(u64, Vec<u8>)> {
             at = next(file, at, len)?;
         }
     }
-    Ok((read, sum.finish()))
+    Ok((read, sum.digest()))
 }
 
 /// True if two files have the same bytes. Adds the number of bytes read to `read`, even if reading fails.

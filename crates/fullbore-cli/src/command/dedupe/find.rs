@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use fullbore::error::{Error, ErrorKind, Result};
 use fullbore::file::{File, FileStamp, HeldDir};
 use fullbore::operation::duplicates::{Inode, alike, inodes};
-use fullbore::operation::hash::Hash;
+use fullbore::operation::hash::{Digest, Hash};
 use fullbore::pattern::Executor;
 use fullbore::sys::FileKind;
 use fullbore_cli::common_args::CliRun;
@@ -41,7 +41,7 @@ pub(super) struct Bounds {
 /// Files of the same content.
 pub(super) struct Group {
     /// Hash of the content, or of its non-zero blocks.
-    pub(super) sum: Vec<u8>,
+    pub(super) sum: Digest,
     /// True if holes were left out of the hash.
     pub(super) sparse: bool,
     /// Length in bytes.
@@ -77,7 +77,7 @@ struct FoundName {
 }
 
 /// Hash of a file, whether it leaves holes out, and the file's modification time.
-type Read = ((Vec<u8>, bool), (i64, i64));
+type Read = ((Digest, bool), (i64, i64));
 
 /// Groups of files with a key each; `None` for an unreadable file.
 type Keyed<K> = Vec<Vec<(Inode, Option<K>)>>;
@@ -136,7 +136,7 @@ pub(super) fn find(
         if stats.bytes != inode.len {
             return Err(changed());
         }
-        Ok((stats.bytes, ((sum.finish(), false), before.modified)))
+        Ok((stats.bytes, ((sum.digest(), false), before.modified)))
     };
     let keyed = search.keys(groups, whole)?;
     let mut groups: Vec<Group> = alike(keyed, |(_, key)| key.as_ref().map(|(sum, _)| sum.clone()))

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use fullbore::operation::hash::hex;
 use fullbore::size;
 use fullbore::sys::OsStrExt;
 use fullbore_cli::common_args::CliRun;
@@ -64,7 +63,7 @@ impl<'r> Report<'r> {
     }
 
     fn lines(group: &Group, outcomes: Option<&[(PathBuf, LinkResult)]>) -> Vec<u8> {
-        let (sum, len, count) = (hex(&group.sum), group.len, group.files.len());
+        let (sum, len, count) = (group.sum.to_string(), group.len, group.files.len());
         let of = if group.sparse { " (without zeros)" } else { "" };
         let mut text = format!("{sum}{of}, {len} B ({}) * {count}:\n", size::human(len)).into_bytes();
         let mut outcomes = outcomes.into_iter().flatten().map(|(_, outcome)| outcome);
@@ -104,7 +103,8 @@ impl<'r> Report<'r> {
             files.push(json!({ "names": names.collect::<Vec<_>>() }));
         }
         let sum = if group.sparse { "blake3_without_zeros" } else { "blake3" };
-        format!("{}\n", json!({ sum: hex(&group.sum), "bytes": group.len, "files": files })).into_bytes()
+        format!("{}\n", json!({ sum: group.sum.to_string(), "bytes": group.len, "files": files }))
+            .into_bytes()
     }
 
     pub(super) fn end(mut self, read: u64) -> Result<(), Exit> {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::HeldDir;
-use fullbore::operation::hash::{Hash, hex};
+use fullbore::operation::hash::{Digest, Hash};
 use fullbore::pattern::{Executor, Worker};
 use fullbore_cli::common_args::CliRun;
 use fullbore_cli::for_each::{self, in_order, propagate_cancelled};
@@ -26,7 +26,7 @@ use crate::environment;
 use crate::exit::{self, Exit};
 
 /// The length and the sums of a file.
-type Sums = Result<(u64, Vec<Vec<u8>>), Error>;
+type Sums = Result<(u64, Vec<Digest>), Error>;
 
 impl Sum {
     pub(crate) fn run(mut self) -> Result<(), Exit> {
@@ -109,7 +109,8 @@ impl Sum {
                     worker: &mut Worker,
                     executor: &Executor<'_>| {
             let result = propagate_cancelled(found.and_then(|listed| sums(&name, listed, executor, worker)))?;
-            let found = result.as_ref().map_or(0, |(_, sums)| sums.iter().map(Vec::len).sum());
+            let found =
+                result.as_ref().map_or(0, |(_, sums)| sums.iter().map(|sum| sum.as_bytes().len()).sum());
             let weight = name.as_os_str().len() + hashes.len() * 64 + found;
             Ok(((name, result), weight))
         };
@@ -153,15 +154,15 @@ impl Printer<'_> {
                     let mut value = named(name);
                     value["bytes"] = (*bytes).into();
                     each.for_each(|(algorithm, sum)| {
-                        value[algorithm.name] = match number(algorithm, sum) {
+                        value[algorithm.name] = match number(algorithm, sum.as_bytes()) {
                             Some(number) => number.into(),
-                            None => hex(sum).into(),
+                            None => sum.to_string().into(),
                         };
                     });
                     text.extend_from_slice(format!("{value}\n").as_bytes());
                 } else {
                     each.for_each(|(algorithm, sum)| {
-                        self.lines.add(&mut text, algorithm, name, sum, *bytes);
+                        self.lines.add(&mut text, algorithm, name, sum.as_bytes(), *bytes);
                     });
                 }
             }

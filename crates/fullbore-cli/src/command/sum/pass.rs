@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use fullbore::error::{Error, Result};
 use fullbore::file::{File, FileKind};
 use fullbore::operation::Split;
-use fullbore::operation::hash::{Hash, MultiHash, PipelinedHashes};
+use fullbore::operation::hash::{Digest, Hash, MultiHash, PipelinedHashes};
 use fullbore::pattern::{Executor, Worker};
 use fullbore::sys::Code;
 use fullbore_cli::for_each;
@@ -27,7 +27,7 @@ impl Passes {
         open: impl FnOnce(&mut Worker) -> Result<File>,
         executor: &Executor<'_>,
         worker: &mut Worker,
-    ) -> Result<(u64, Vec<Vec<u8>>)> {
+    ) -> Result<(u64, Vec<Digest>)> {
         let turn = (name == Path::new("-")).then(|| for_each::STANDARD_INPUT.lock());
         let file = open(worker)?;
         let seekable = turn.is_some() && file.seekable_len().is_ok_and(|len| len.is_some());
@@ -49,18 +49,18 @@ impl Passes {
         file: &File,
         executor: &Executor<'_>,
         worker: &mut Worker,
-    ) -> Result<(u64, Vec<Vec<u8>>)> {
+    ) -> Result<(u64, Vec<Digest>)> {
         if let [hash] = hashes
             && hash.algorithm().split != Split::Sequential
         {
             let (sum, stats) = executor.fold(hash, file, worker)?;
-            return Ok((stats.bytes, vec![sum.finish()]));
+            return Ok((stats.bytes, vec![sum.digest()]));
         }
         let multi_hash = MultiHash::new(hashes);
         let file = &if multi_hash.may_be_cut() { file.clone() } else { file.stamped()? };
         let alone = |worker: &mut Worker| {
             let (sums, stats) = executor.fold(&multi_hash, file, worker)?;
-            Ok((sums.into_iter().map(|sum| sum.finish()).collect::<Vec<_>>(), stats))
+            Ok((sums.into_iter().map(|sum| sum.digest()).collect::<Vec<_>>(), stats))
         };
         if multi_hash.may_be_cut() || file.starting_stamp()?.len < SMALL && file.seekable() {
             return alone(worker).map(|(sums, stats)| (stats.bytes, sums));

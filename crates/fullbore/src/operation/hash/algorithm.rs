@@ -8,12 +8,13 @@ use crc_fast::CrcAlgorithm;
 use md5::Md5;
 use sha1::Sha1;
 use sha2::digest::typenum::Unsigned;
-use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
+use sha2::{Sha224, Sha256, Sha384, Sha512};
 use sha3::{Sha3_224, Sha3_256, Sha3_384, Sha3_512};
 use sm3::Sm3;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::blake3::{self, Blake3Mode};
+use super::digest::Digest;
 use super::hasher::{Crypto, HashState, Hasher, Remainder, Rotated, Sequential, Total};
 use crate::operation::traits::{Fold, Split};
 use fullbore_io::buf::BlockMemory;
@@ -99,7 +100,7 @@ const ALGORITHMS: &[Algorithm] = &[
 ];
 
 /// A hash of the RustCrypto crates.
-const fn crypto<D: Digest + Send + 'static>(
+const fn crypto<D: sha2::Digest + Send + 'static>(
     name: &'static str,
     tag: &'static str,
     summary: &'static str,
@@ -114,7 +115,6 @@ fn crc(algorithm: CrcAlgorithm, with_length: bool) -> Box<dyn Hasher> {
 
 /// Begins a sum of `len` bytes, 1 to 64 (RFC 7693).
 fn blake2b(len: usize) -> Box<dyn Hasher> {
-    let len = len.clamp(1, blake2b_simd::OUTBYTES);
     Sequential::begin(blake2b_simd::Params::new().hash_length(len).to_state())
 }
 
@@ -179,9 +179,15 @@ impl Hash {
         Self { begin: Arc::new(move || blake3::begin(mode, seek, len)), ..Self::default() }
     }
 
-    /// Returns blake2b with a sum of `len` bytes; a length outside 1 to 64 is replaced by the nearer end.
-    pub fn blake2b(len: usize) -> Self {
-        Self { begin: Arc::new(move || blake2b(len)), ..Self::shipped("blake2b") }
+    /// Returns blake2b with a digest of `len` bytes.
+    ///
+    /// # Errors
+    /// If `len` is not 1 to 64.
+    pub fn blake2b(len: usize) -> Result<Self, ParseError> {
+        if !(1..=blake2b_simd::OUTBYTES).contains(&len) {
+            return Err(ParseError::new(format!("a digest of blake2b has 1 to 64 bytes, not {len}")));
+        }
+        Ok(Self { begin: Arc::new(move || blake2b(len)), ..Self::shipped("blake2b") })
     }
 
     /// Returns the algorithm.
@@ -189,11 +195,11 @@ impl Hash {
         self.algorithm
     }
 
-    /// Returns the sum of bytes in memory.
-    pub fn of(&self, bytes: &[u8]) -> Vec<u8> {
-        let mut sum = self.identity();
-        sum.update(0, bytes);
-        sum.finish()
+    /// Returns the digest of bytes in memory.
+    pub fn of(&self, bytes: &[u8]) -> Digest {
+        let mut state = self.identity();
+        state.update(0, bytes);
+        state.digest()
     }
 }
 

@@ -3,14 +3,8 @@
 use std::fmt;
 
 /// A digest, printed as hexadecimal digits.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Digest(Vec<u8>);
-
-impl From<Vec<u8>> for Digest {
-    fn from(bytes: Vec<u8>) -> Self {
-        Self(bytes)
-    }
-}
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest(pub(super) Vec<u8>);
 
 impl From<Digest> for Vec<u8> {
     fn from(digest: Digest) -> Self {

@@ -14,7 +14,7 @@ pub struct HashState(pub(super) Box<dyn Hasher>);
 impl HashState {
     /// Finishes the hash.
     pub fn digest(self) -> Digest {
-        Digest::from(self.finish())
+        Digest(self.0.finish())
     }
 
     /// Adds the bytes at `offset`, in bytes, which follow those before.
@@ -25,12 +25,6 @@ impl HashState {
     /// Adds the state of the bytes that follow, of the same algorithm.
     pub(super) fn append(&mut self, right: Self) {
         self.0.append(right.0);
-    }
-
-    /// Returns the sum, in its written order.
-    #[doc(hidden)]
-    pub fn finish(self) -> Vec<u8> {
-        self.0.finish()
     }
 }
 

@@ -7,6 +7,7 @@ use fullbore_io::buf::BlockMemory;
 use fullbore_io::lock::{Condvar, Mutex};
 
 use super::algorithm::Hash;
+use super::digest::Digest;
 use super::hasher::HashState;
 use crate::operation::traits::{Fold, Split};
 
@@ -70,7 +71,7 @@ impl PipelinedHashes {
         hashes: &[Hash],
         workers: usize,
         pass: impl FnOnce(&Self) -> Result<((), T), E>,
-    ) -> Result<(Vec<Vec<u8>>, T), E> {
+    ) -> Result<(Vec<Digest>, T), E> {
         let states =
             hashes.iter().map(|hash| PipelinedHash { sum: Some(hash.identity()), next: 0 }).collect();
         let state = PipelineState { states, ..PipelineState::default() };
@@ -92,7 +93,7 @@ impl PipelinedHashes {
             Ok(result)
         })?;
         let state = pipeline.state.get_mut();
-        let sums = state.states.drain(..).filter_map(|hash| hash.sum).map(|sum| sum.finish()).collect();
+        let sums = state.states.drain(..).filter_map(|hash| hash.sum).map(|sum| sum.digest()).collect();
         Ok((sums, result))
     }
 
