@@ -78,17 +78,14 @@ const CHANGES: [(Measure, Judgement); 6] = [
     (Measure::LatencyP99, Judgement::Better),
 ];
 
-/// Parses a share of at least 0: `3%`, `2.5 %`.
+/// Parses a percentage of at least 0 as a share: `3%`, `2.5 %`, `3`.
 ///
 /// # Errors
 /// If `text` is not a share; the message names the form.
 pub fn parse_share(text: &str) -> Result<f64, String> {
-    let number = text
-        .strip_suffix('%')
-        .ok_or_else(|| format!("\"{text}\" has no %: write a percentage such as 5%"))?;
-    match number.trim().parse::<f64>() {
+    match text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>() {
         Ok(percent) if percent.is_finite() && percent >= 0.0 => Ok(percent / 100.0),
-        _ => Err(format!("\"{text}\" is not a percentage: write a number of 0 or more, then %")),
+        _ => Err(format!("\"{text}\" is not a percentage: write one such as 5%")),
     }
 }
 

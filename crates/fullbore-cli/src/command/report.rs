@@ -69,8 +69,8 @@ pub(crate) struct Report {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Comparing")]
 struct CompareArgs {
-    /// Treat ratios within this share of 1, such as 3%, as equal [default: 10%]
-    #[arg(long, value_name = "SHARE", value_parser = margin)]
+    /// Treat ratios that differ from 1 by at most this percentage as equal [default: 10%]
+    #[arg(long, value_name = "PERCENT", value_parser = margin)]
     margin: Option<f64>,
 
     /// Differences of the environments to permit, comma-separated: machine, limits, kernel,

@@ -8,6 +8,7 @@ use fullbore::file::{DOCUMENT_LIMIT, read_text};
 use fullbore::pattern::Progress;
 use fullbore::size;
 use fullbore::strategy::{Entry, Profile};
+use fullbore_bench::comparison::parse_share;
 use fullbore_bench::document::{DOCUMENT, Document, Regime};
 use fullbore_bench::experiment::{BUILT_IN, QUICK, built_in, shares};
 use fullbore_bench::{Event, Measured, Options, fio, table};
@@ -43,7 +44,7 @@ pub(crate) struct MeasureArgs {
 
     /// Target precision of a cell: half-width of the 95% interval of its median, in percent of the median [default:
     /// 2.5%, or that of the resumed run]
-    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", value_parser = precision)]
     precision: Option<f64>,
 
     /// Regime of the headline figures, for devices with a burst and a sustained throughput [default: sustained, or that
@@ -130,12 +131,10 @@ const CELL_TIME: f64 = 3.5;
 /// The shortest and the longest default time of a run, in seconds.
 const RUN_TIME: (f64, f64) = (30.0, 1740.0);
 
-/// Parses `2%` or `2` as a share.
-fn percent(text: &str) -> Result<f64, String> {
-    let number = text.strip_suffix('%').unwrap_or(text);
-    match number.trim().parse::<f64>() {
-        Ok(value) if value > 0.0 && value <= 50.0 => Ok(value / 100.0),
-        _ => Err(format!("{text}: not a percentage above 0 and up to 50")),
+fn precision(text: &str) -> Result<f64, String> {
+    match parse_share(text)? {
+        share if share > 0.0 && share <= 0.5 => Ok(share),
+        _ => Err("a precision must be above 0 and at most 50%".into()),
     }
 }
 
