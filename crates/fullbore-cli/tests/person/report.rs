@@ -235,7 +235,7 @@ fn wrong_arguments_are_named_and_nothing_is_written() {
     let cases: [(&str, &[&str]); 16] = [
         ("a.json b.json --fail-on slower:5", &["slower:5", "%"]),
         ("a.json b.json --fail-on worse:5%", &["worse", "slower"]),
-        ("a.json b.json --margin 3", &["--margin", "%"]),
+        ("a.json b.json --margin three", &["--margin", "percentage"]),
         ("a.json b.json --margin 100%", &["--margin", "less"]),
         ("a.json b.json --across weather", &["weather", "kernel"]),
         ("a.json --fail-on slower:5%", &["--fail-on", "second"]),
