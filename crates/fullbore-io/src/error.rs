@@ -25,6 +25,8 @@ pub enum ErrorKind {
     Io,
     /// An input was truncated or modified while it was read, so there is no valid result.
     Changed,
+    /// The file ends before the bytes to be read.
+    UnexpectedEof,
     /// No space is left at the output.
     NoSpace,
     /// The run needs more memory than its budget.
@@ -61,6 +63,7 @@ fn kind_and_advice(error: &io::Error) -> (ErrorKind, Option<&'static str>) {
             io::ErrorKind::Unsupported => ErrorKind::Unsupported,
             io::ErrorKind::InvalidInput => ErrorKind::Invalid,
             io::ErrorKind::BrokenPipe => ErrorKind::BrokenPipe,
+            io::ErrorKind::UnexpectedEof => ErrorKind::UnexpectedEof,
             _ => ErrorKind::Io,
         };
         return (kind, None);
@@ -189,6 +192,16 @@ impl Error {
         self
     }
 
+    /// Makes [`ErrorKind::UnexpectedEof`] of a file that was longer before [`ErrorKind::Changed`].
+    #[doc(hidden)]
+    #[must_use]
+    pub fn of_shortened(mut self) -> Self {
+        if self.inner.kind == ErrorKind::UnexpectedEof {
+            self.inner.kind = ErrorKind::Changed;
+        }
+        self
+    }
+
     /// Adds advice.
     #[must_use]
     pub fn advise(mut self, advice: impl Into<String>) -> Self {
@@ -283,7 +296,7 @@ impl From<Error> for io::Error {
             // Loops over `std::io` retry `ErrorKind::Interrupted`; a cancelled run must end.
             (_, ErrorKind::Cancelled) => io::ErrorKind::Other,
             (Some(source), _) => source.kind(),
-            (None, ErrorKind::Changed) => io::ErrorKind::UnexpectedEof,
+            (None, ErrorKind::UnexpectedEof) => io::ErrorKind::UnexpectedEof,
             (None, ErrorKind::NoSpace) => io::ErrorKind::StorageFull,
             (None, ErrorKind::Memory) => io::ErrorKind::OutOfMemory,
             (None, ErrorKind::Locked) => io::ErrorKind::WouldBlock,
@@ -293,7 +306,7 @@ impl From<Error> for io::Error {
             (None, ErrorKind::NotFound) => io::ErrorKind::NotFound,
             (None, ErrorKind::AlreadyExists) => io::ErrorKind::AlreadyExists,
             (None, ErrorKind::PermissionDenied) => io::ErrorKind::PermissionDenied,
-            (None, ErrorKind::Io) => io::ErrorKind::Other,
+            (None, ErrorKind::Io | ErrorKind::Changed) => io::ErrorKind::Other,
         };
         Self::new(kind, error)
     }
@@ -318,6 +331,13 @@ impl fmt::Display for ParseError {
 }
 
 impl std::error::Error for ParseError {}
+
+/// An error of the kind [`ErrorKind::Invalid`], without a path.
+impl From<ParseError> for Error {
+    fn from(error: ParseError) -> Self {
+        Self::new(ErrorKind::Invalid, "parse", "", error.0).without_path()
+    }
+}
 
 /// Returns the system's message for an error, without std's "(os error N)".
 #[doc(hidden)]

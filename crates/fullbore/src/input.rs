@@ -3,14 +3,15 @@
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::{self, Stdin};
+use std::io::{self, PipeReader, Stdin};
 use std::path::{Path, PathBuf};
+use std::process::ChildStdout;
 
 use fullbore_io::error::{Error, Result};
 use fullbore_io::file::File;
-use fullbore_io::sys;
+use fullbore_io::sys::{self, Handle};
 
-/// The input of a [`Job`](crate::Job): a path (also as `&str`), an open file, standard input, or bytes in memory.
+/// The input of a [`Job`](crate::Job): a path (also as `&str`), an open file, a pipe, standard input, or bytes in memory.
 ///
 /// A [`std::fs::File`], standard input, and a [`File`] that took over a descriptor are read from their present position. The position
 /// afterwards is unspecified, because runs read at offsets where they can. Bytes that [`Stdin`] has buffered, after a
@@ -47,6 +48,11 @@ impl Input<'_> {
             }
             Repr::Stdin => File::stdin()?,
         }))
+    }
+
+    /// True for bytes in memory.
+    pub(crate) fn is_bytes(&self) -> bool {
+        matches!(self.0, Repr::Bytes(_) | Repr::Owned(_))
     }
 
     /// The input as a file: bytes are copied to one in memory.
@@ -109,6 +115,25 @@ impl From<fs::File> for Input<'_> {
     }
 }
 
+/// Its descriptor, duplicated when the job opens the input.
+impl From<Handle> for Input<'_> {
+    fn from(file: Handle) -> Self {
+        fs::File::from(file).into()
+    }
+}
+
+impl From<PipeReader> for Input<'_> {
+    fn from(pipe: PipeReader) -> Self {
+        Handle::from(pipe).into()
+    }
+}
+
+impl From<ChildStdout> for Input<'_> {
+    fn from(pipe: ChildStdout) -> Self {
+        Handle::from(pipe).into()
+    }
+}
+
 impl From<Stdin> for Input<'_> {
     fn from(_: Stdin) -> Self {
         Self(Repr::Stdin)
@@ -136,5 +161,11 @@ impl<'a> From<&'a Vec<u8>> for Input<'a> {
 impl From<Vec<u8>> for Input<'_> {
     fn from(bytes: Vec<u8>) -> Self {
         Self(Repr::Owned(bytes))
+    }
+}
+
+impl From<Box<[u8]>> for Input<'_> {
+    fn from(bytes: Box<[u8]>) -> Self {
+        Self(Repr::Owned(bytes.into()))
     }
 }

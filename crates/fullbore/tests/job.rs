@@ -470,3 +470,71 @@ fn handles_and_settings_are_shared_between_threads() {
     shared::<fullbore::file::Mmap>();
     shared::<fullbore::strategy::Plan>();
 }
+
+/// Bytes in memory have no access method: a strategy applies to files alone.
+#[test]
+fn bytes_in_memory_work_with_every_strategy() {
+    let (held, path, text) = directory();
+    let other = held.path().join("other");
+    for strategy in ["method=direct", "method=uncached", "method=aio", "cci-mm", "read=mmap,read-cache=keep"]
+    {
+        let Ok(job) = Job::new().strategy(strategy) else { continue };
+        // The file system may refuse a method for the file.
+        if job.transform(&op::shift(1), &path, &other).is_ok() {
+            assert_eq!(job.compare(&path, &text).unwrap().0, Comparison::Equal, "{strategy}");
+        }
+        assert_eq!(job.compare(&text, &text).unwrap().0, Comparison::Equal, "{strategy}");
+        if job.transform(&op::shift(1), &text, &other).is_ok() {
+            assert!(
+                fs::read(&other).unwrap().iter().zip(&text).all(|(&to, &from)| to == from.wrapping_add(1))
+            );
+        }
+    }
+}
+
+#[test]
+fn absurd_numbers_of_workers_and_weights_are_limited() {
+    let (_held, path, text) = directory();
+    for workers in [0, 1 << 28, usize::MAX] {
+        let job = Job::new().workers(workers);
+        assert!(
+            (1..=256).contains(&job.spec().to_string().rsplit('=').next().unwrap().parse::<usize>().unwrap())
+        );
+        let (lines, _) = job.fold(&op::count_lines(), &path).unwrap();
+        assert_eq!(lines, text.iter().filter(|&&byte| byte == b'\n').count() as u64);
+    }
+    let mut sum = 0;
+    let add = |item: u64| {
+        sum += item;
+        Ok(ControlFlow::Continue(()))
+    };
+    let job = Job::new();
+    job.map_ordered(0..100, |item, sender, _, _| sender.send(item, usize::MAX).map(drop), add).unwrap();
+    assert_eq!(sum, 99 * 100 / 2);
+}
+
+#[test]
+fn a_cancelled_job_compares_nothing() {
+    let progress = Arc::new(Progress::default());
+    progress.cancel();
+    let job = Job::new().progress(progress);
+    let (_held, path, text) = directory();
+    for found in [job.compare(&path, &path), job.compare(&text, &text), job.compare(&text, &path)] {
+        assert_eq!(found.unwrap_err().kind(), ErrorKind::Cancelled);
+    }
+}
+
+#[test]
+fn the_output_of_a_program_is_an_input() {
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+        .arg("--list")
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = fullbore::fold(&op::count_lines(), child.stdout.take().unwrap()).unwrap();
+    assert!(child.wait().unwrap().success() && lines > 10, "{lines}");
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    writer.write_all(b"one\ntwo\n").unwrap();
+    drop(writer);
+    assert_eq!(fullbore::fold(&op::count_lines(), reader).unwrap(), 2);
+}

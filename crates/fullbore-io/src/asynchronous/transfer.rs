@@ -191,7 +191,7 @@ impl<B: Buffer> Transfer<B> {
         }
         if moved == 0 {
             let (kind, what) = match self.direction {
-                Direction::Read => (ErrorKind::Changed, "the file ends there"),
+                Direction::Read => (ErrorKind::UnexpectedEof, "the file ends there"),
                 Direction::Write => (ErrorKind::Io, "nothing more was written"),
             };
             let error = Error::new(kind, self.doing(), self.file.file().path(), what);

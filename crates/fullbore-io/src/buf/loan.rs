@@ -140,7 +140,9 @@ impl Loan {
     /// If the buffer is not a `B`.
     pub(crate) fn into_buffer<B: Buffer>(self, succeeded: bool) -> B {
         assert_eq!((self.buffer_type.id)(), TypeId::of::<B>(), "the loan is of another type");
-        let this = ManuallyDrop::new(self);
+        let mut this = ManuallyDrop::new(self);
+        // The only other field that owns memory.
+        drop(std::mem::take(&mut this.segments));
         // SAFETY: the words hold a `B`, which is not dropped here.
         let mut buffer = unsafe { this.words.as_ptr().cast::<B>().read() };
         if this.direction == Direction::Read && (succeeded || this.moved > 0) {

@@ -221,8 +221,12 @@ impl Pool {
         self.free.pop()
     }
 
-    /// Returns a buffer to the pool.
+    /// Returns a buffer to the pool that it was taken from.
+    ///
+    /// # Panics
+    /// If the buffer is of another pool.
     pub fn put(&mut self, buf: Buf) {
+        assert!(Arc::ptr_eq(&buf.region, &self.region), "the buffer is of another pool");
         self.free.push(buf);
     }
 

@@ -2,6 +2,7 @@
 
 use std::fs::{self, FileTimes, Metadata, Permissions, TryLockError};
 use std::io::{self, Read};
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::path::Path;
 
 use super::inner::File;
@@ -69,6 +70,19 @@ impl TryFrom<&File> for fs::File {
         Handle::try_from(file).map(Self::from)
     }
 }
+
+/// As from a reference.
+impl TryFrom<File> for fs::File {
+    type Error = Error;
+
+    fn try_from(file: File) -> Result<Self> {
+        Self::try_from(&file)
+    }
+}
+
+// A panic leaves no file in an invalid state: what it shares is behind locks, or never changes.
+impl UnwindSafe for File {}
+impl RefUnwindSafe for File {}
 
 impl File {
     /// std's metadata of the open file.

@@ -20,7 +20,7 @@ use crate::sys::OpenFlags;
 /// assert_eq!(std::fs::read(&path)?, b"");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Mode {
     /// An existing file.
@@ -39,7 +39,7 @@ pub enum Mode {
 }
 
 /// The transfers that the file is opened for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Access {
     /// Reading.
     Read,
@@ -54,7 +54,7 @@ pub enum Access {
 /// On Windows it is the share mode of the system, which binds every program, including this process: the system
 /// refuses any further handle of the file whose access the mode does not permit, even for direct or overlapped
 /// transfers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Share(u8);
 
 impl Share {
@@ -93,8 +93,14 @@ impl std::ops::BitOr for Share {
     }
 }
 
+impl std::ops::BitOrAssign for Share {
+    fn bitor_assign(&mut self, other: Self) {
+        *self = *self | other;
+    }
+}
+
 /// The expected pattern of reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Hint {
     /// Sequential, from start to end.

@@ -184,9 +184,15 @@ impl Output {
     /// ```
     ///
     /// # Errors
-    /// If `path` has no file name, and if a system call fails.
+    /// If `path` has no file name or is a directory, and if a system call fails.
     pub fn create_entry(path: impl AsRef<Path>) -> Result<Self> {
-        Self::beside(TargetName::of(path.as_ref())?, Finish::Usual)
+        let place = TargetName::of(path.as_ref())?;
+        match place.stat(AtFlags::NOFOLLOW)? {
+            Some(there) if there.kind() == FileKind::Directory => {
+                Err(Error::io("replace", place.path(), Code::IS_DIRECTORY.into()))
+            }
+            _ => Self::beside(place, Finish::Usual),
+        }
     }
 
     /// As [`create_entry`](Self::create_entry), for a name in a held directory.

@@ -97,7 +97,7 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Changed`] if the file ends early, and if the system call fails.
+    /// [`ErrorKind::UnexpectedEof`] if the file ends early, and if the system call fails.
     pub fn read_exact_at(&self, data: &mut [u8], offset: u64) -> Result<()> {
         let mut read = 0;
         while read < data.len() {
@@ -114,7 +114,7 @@ impl File {
     #[cold]
     pub(super) fn ends_early(&self, missing: usize, offset: u64) -> Error {
         let what = format!("the file ends {missing} bytes early");
-        Error::new(ErrorKind::Changed, "read", self.path(), what).at(offset)
+        Error::new(ErrorKind::UnexpectedEof, "read", self.path(), what).at(offset)
     }
 
     /// Writes `data` at `offset`, in bytes; returns the number of bytes written, which may be smaller than requested.

@@ -7,7 +7,7 @@ use crate::sys::Status;
 
 /// The durability level at which bytes count as written; `docs/durability.md` states the promise of each level for an
 /// output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Durability {
     /// In the page cache: every process sees the bytes, even if this one is killed; the system writes them back at a
@@ -26,7 +26,7 @@ pub enum Durability {
 crate::names!(Durability { None = "none", Data = "data", Full = "full" });
 
 /// The page-cache policy of a handle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[non_exhaustive]
 pub enum CachePolicy {
@@ -227,7 +227,7 @@ impl CopyReport {
 
 /// The identity, length and modification time of a file at one moment. Different stamps mean a changed file; equal
 /// identities mean the same file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct FileStamp {
     /// The device and inode numbers.

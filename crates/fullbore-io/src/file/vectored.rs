@@ -58,7 +58,7 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Changed`](crate::error::ErrorKind::Changed) if the file ends early, and if the system call fails.
+    /// [`ErrorKind::UnexpectedEof`](crate::error::ErrorKind::UnexpectedEof) if the file ends early, and if the system call fails.
     pub fn read_exact_vectored_at(&self, buffers: &mut [IoSliceMut<'_>], offset: u64) -> Result<()> {
         let (mut next, mut at) = (0, offset);
         loop {

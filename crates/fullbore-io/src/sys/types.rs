@@ -8,7 +8,7 @@ use std::{fmt, io};
 use crate::buf::{Completion, Loan, Request};
 
 /// The kind of file that a path refers to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum FileKind {

@@ -18,7 +18,7 @@ use std::io::PipeWriter;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
@@ -34,15 +34,24 @@ use drivers::drivers;
 
 struct Counting;
 thread_local!(static ALLOCATIONS: Cell<usize> = const { Cell::new(0) });
+/// Lists of so many segments that exist.
+static LISTS: AtomicUsize = AtomicUsize::new(0);
+const LISTED: usize = 16_384;
+
+fn is_list(layout: Layout) -> bool {
+    layout.size() == LISTED * size_of::<Segment>() && layout.align() == align_of::<Segment>()
+}
 
 // SAFETY: delegates to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+        LISTS.fetch_add(usize::from(is_list(layout)), Ordering::Relaxed);
         // SAFETY: the caller's promise.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        LISTS.fetch_sub(usize::from(is_list(layout)), Ordering::Relaxed);
         // SAFETY: the caller's promise.
         unsafe { System.dealloc(pointer, layout) }
     }

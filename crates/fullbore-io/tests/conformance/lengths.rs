@@ -60,7 +60,12 @@ fn reads_of_every_length_at_every_offset() {
                         Ok(()) => assert!(data == expected, "{}", name()),
                         Err(error) => {
                             assert!(expected.len() < len, "{}: {error}", name());
-                            assert_eq!(error.kind(), fullbore_io::error::ErrorKind::Changed, "{}", name());
+                            assert_eq!(
+                                error.kind(),
+                                fullbore_io::error::ErrorKind::UnexpectedEof,
+                                "{}",
+                                name()
+                            );
                         }
                     }
                 }
@@ -266,7 +271,7 @@ fn vectors_beyond_the_end_fail_or_are_short() {
         let file = interface.open(&path).unwrap();
         let mut parts = vec![vec![0; 10], vec![], vec![0; 4990], vec![0; 1]];
         let error = file.read_exact_vectored_at(&mut parts, 0).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Changed, "{}: {error}", interface.name());
+        assert_eq!(error.kind(), ErrorKind::UnexpectedEof, "{}: {error}", interface.name());
         assert!(error.to_string().contains("offset 5000"), "{}: {error}", interface.name());
         let mut parts = vec![vec![], vec![0; 10], vec![0; 10]];
         let count = file.read_vectored_at(&mut parts, 4995).unwrap();

@@ -167,6 +167,23 @@ fn polled_requests_complete_and_are_timed() {
     });
 }
 
+/// A queue that is closed keeps no handle of the file, nor its lock: otherwise a copied program could not be executed at once.
+#[test]
+fn closed_queues_release_the_file() {
+    each(|directory, method, cache| {
+        let path = write_file(directory, "locked", bytes(8 * ALIGNMENT, 8));
+        let file = File::open(&path).unwrap();
+        file.lock().unwrap();
+        assert_eq!(
+            read(method, cache, &file, 8 * ALIGNMENT, (4, ALIGNMENT)).unwrap(),
+            bytes(8 * ALIGNMENT, 8)
+        );
+        drop(file);
+        let taken = File::open(&path).unwrap().try_lock();
+        assert!(taken.is_ok(), "{} cache={cache}: {taken:?}", method.name);
+    });
+}
+
 /// A latency ends at delivery, so it includes the caller's work on earlier requests.
 #[test]
 fn latencies_end_at_delivery() {

@@ -26,7 +26,7 @@ pub(crate) fn calls_are_refused(
     match file.read_exact_at(into, at) {
         Ok(()) => assert!(empty),
         Err(error) => {
-            assert!(!empty && matches!(error.kind(), ErrorKind::Changed | ErrorKind::Io), "{error}")
+            assert!(!empty && matches!(error.kind(), ErrorKind::UnexpectedEof | ErrorKind::Io), "{error}")
         }
     }
     let (one, two) = into.split_at_mut(middle);

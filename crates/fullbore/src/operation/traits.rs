@@ -7,7 +7,7 @@ use std::ops::Range;
 use fullbore_io::buf::{BlockMemory, Pool};
 
 /// Rule for cutting a file into parts that an operation processes separately (the split contract).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Split {
     /// Each byte is independent: cut anywhere.

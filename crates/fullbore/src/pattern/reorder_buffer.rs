@@ -27,6 +27,9 @@ pub(super) struct ReorderBuffer<'e, R> {
     enough: AtomicBool,
 }
 
+/// The largest weight of an item, so that no sum of weights overflows.
+const HEAVIEST: usize = usize::MAX / 4;
+
 struct ReorderState<R> {
     next: u64,
     /// By start: the end, the weight of the results, the results.
@@ -115,7 +118,8 @@ impl<'e, R> ReorderBuffer<'e, R> {
     /// Inserts the results of `start..end`, which weigh `weight` bytes, and delivers all results that are next.
     pub(super) fn insert(&self, start: u64, end: u64, weight: usize, results: Vec<R>) -> Result<()> {
         // The map entry is counted too; else results without weight would be unbounded.
-        let weight = weight + size_of::<(u64, u64, usize, Vec<R>)>() + size_of::<R>() * results.len();
+        let own = size_of::<(u64, u64, usize, Vec<R>)>() + size_of::<R>() * results.len();
+        let weight = weight.saturating_add(own).min(HEAVIEST);
         let mut state = self.state.lock();
         while start != state.next && state.weight + weight > self.limit && !state.over {
             state = self.wait(state);
@@ -205,7 +209,7 @@ impl<'e, R> ReorderBuffer<'e, R> {
         let held = {
             let mut open = self.open[worker].lock();
             open.results.push(result);
-            open.weight += weight + size_of::<R>();
+            open.weight = open.weight.saturating_add(weight).saturating_add(size_of::<R>());
             open.weight
         };
         // A thread that makes it next later takes the same lock after this, and finds the result.

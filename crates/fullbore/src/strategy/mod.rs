@@ -40,5 +40,5 @@ pub(crate) use plan_input::{MIXED, SMALL, reads_alike};
 pub use profile::Profile;
 pub use selection::Selection;
 pub(crate) use selection::{Adaptive, Selections};
-pub(crate) use spec::LEAST_BUDGET;
 pub use spec::StrategySpec;
+pub(crate) use spec::{LEAST_BUDGET, WORKER_LIMIT};

@@ -1,5 +1,6 @@
 //! The user's specification of a strategy: some fields, nothing, or the name of one of Hart's programs (2010).
 
+use std::fmt;
 use std::str::FromStr;
 
 use super::fields::{Allocation, Completion, Model, Strategy};
@@ -66,7 +67,7 @@ pub struct StrategySpec {
 const LARGEST_REQUEST: u64 = 32 << 20;
 /// The most requests in flight (io_uring and native AIO accept more, without gain).
 const DEEPEST: u64 = 1024;
-const MOST_WORKERS: u64 = 256;
+pub(crate) const WORKER_LIMIT: usize = 256;
 
 /// The smallest memory budget, in bytes.
 pub(crate) const LEAST_BUDGET: u64 = 1 << 20;
@@ -93,6 +94,43 @@ impl FromStr for StrategySpec {
     }
 }
 
+/// In the form that it parses from.
+impl fmt::Display for StrategySpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let base = self.named.map_or_else(Self::default, |named| (named.spec)());
+        let mut fields = Vec::new();
+        match self.named {
+            Some(named) => fields.push(named.name.to_owned()),
+            None if !self.fixed => fields.push("auto".to_owned()),
+            None => {}
+        }
+        macro_rules! add {
+            ($($field:ident $name:literal $text:expr),* $(,)?) => {
+                $(if let Some(value) = &self.$field && self.$field != base.$field {
+                    fields.push(format!("{}={}", $name, $text(value)));
+                })*
+            };
+        }
+        let name = |method: &&Method| method.name;
+        add! {
+            read "read" name,
+            write "write" name,
+            request "request" |&bytes: &usize| size::exact(bytes as u64),
+            depth "depth" usize::to_string,
+            workers "workers" usize::to_string,
+            model "model" Model::to_string,
+            stripe "stripe" |&bytes: &u64| size::exact(bytes),
+            window "window" |window: &Option<usize>| window.map_or("whole".into(), |bytes| size::exact(bytes as u64)),
+            allocation "alloc" Allocation::to_string,
+            read_cache "read-cache" CachePolicy::to_string,
+            write_cache "write-cache" CachePolicy::to_string,
+            completion "completion" Completion::to_string,
+            budget "budget" |&bytes: &u64| size::exact(bytes),
+        }
+        f.write_str(&fields.join(","))
+    }
+}
+
 fn named(name: &str) -> Result<StrategySpec, ParseError> {
     let named = NAMED.iter().find(|named| named.name == name).ok_or_else(|| {
         let names: Vec<_> = NAMED.iter().map(|named| named.name).collect();
@@ -116,7 +154,7 @@ impl StrategySpec {
             "write" => self.write = Some(a_method(value)?),
             "request" => self.request = Some(bytes(name, value, 1, LARGEST_REQUEST)? as usize),
             "depth" => self.depth = Some(count(name, value, DEEPEST)?),
-            "workers" => self.workers = Some(count(name, value, MOST_WORKERS)?),
+            "workers" => self.workers = Some(count(name, value, WORKER_LIMIT as u64)?),
             "stripe" => self.stripe = Some(bytes(name, value, 1, u64::MAX / 2)?),
             "window" if value == "whole" => self.window = Some(None),
             "window" => self.window = Some(Some(bytes(name, value, 1, 1 << 40)? as usize)),
@@ -377,6 +415,22 @@ mod tests {
             let strategy = text.parse::<StrategySpec>().unwrap().apply(Strategy::plain());
             let again = strategy.to_string().parse::<StrategySpec>().unwrap().apply(Strategy::plain());
             assert_eq!(strategy, again, "{strategy}");
+        }
+    }
+
+    #[test]
+    fn a_spec_parses_back_from_its_text() {
+        for text in [
+            "auto",
+            "auto,read=mmap",
+            "cci-mm",
+            "cci-mt,write=uring,request=8K,workers=7",
+            "request=64K,depth=4,model=pool,stripe=1M,window=whole,alloc=fallocate",
+            "read-cache=direct,write-cache=drop,completion=ordered,budget=8M",
+        ] {
+            let spec: StrategySpec = text.parse().unwrap();
+            assert_eq!(spec.to_string(), text);
+            assert_eq!(spec.to_string().parse(), Ok(spec));
         }
     }
 

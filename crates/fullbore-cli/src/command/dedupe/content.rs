@@ -1,6 +1,6 @@
 //! File contents: compared and hashed, skipping holes.
 
-use fullbore::error::Result;
+use fullbore::error::{Error, Result};
 use fullbore::file::File;
 use fullbore::operation::Fold;
 use fullbore::operation::hash::{Digest, Hash};
@@ -25,7 +25,7 @@ pub(super) fn data(file: &File, len: u64) -> Result<(u64, Digest)> {
     while at < len {
         let count = (len - at).min(REQUEST - at % REQUEST);
         let bytes = &mut memory[..count as usize];
-        file.read_exact_at(bytes, at)?;
+        file.read_exact_at(bytes, at).map_err(Error::of_shortened)?;
         read += count;
         let mut zeros = true;
         for (number, block) in bytes.chunks(BLOCK as usize).enumerate() {
@@ -55,7 +55,7 @@ pub(super) fn equal(one: &File, other: &File, read: &mut u64) -> Result<bool> {
     while at < len {
         let count = (len - at).min(REQUEST) as usize;
         for (file, bytes) in [(one, &mut left), (other, &mut right)] {
-            file.read_exact_at(&mut bytes[..count], at)?;
+            file.read_exact_at(&mut bytes[..count], at).map_err(Error::of_shortened)?;
             *read += count as u64;
         }
         if left[..count] != right[..count] {

@@ -107,8 +107,8 @@ pub(super) fn find(
     let ends = |inode: &Inode, directories: &Directories, _: &Executor<'_>, _: &mut _| {
         let file = open(inode, directories)?;
         let mut bytes = vec![0; 2 * END as usize];
-        file.read_exact_at(&mut bytes[..END as usize], 0)?;
-        file.read_exact_at(&mut bytes[END as usize..], inode.len - END)?;
+        file.read_exact_at(&mut bytes[..END as usize], 0).map_err(Error::of_shortened)?;
+        file.read_exact_at(&mut bytes[END as usize..], inode.len - END).map_err(Error::of_shortened)?;
         Ok((2 * END, Hash::default().of(&bytes)))
     };
     let mut groups = search.refine(long, ends)?;

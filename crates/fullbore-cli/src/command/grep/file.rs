@@ -239,7 +239,7 @@ impl Search<'_> {
         let mut first = vec![0; SourceInfo::BYTES];
         let read_mode = match file.seekable_len()? {
             Some(len) if len > SMALL as u64 => {
-                file.read_exact_at(&mut first, 0)?;
+                file.read_exact_at(&mut first, 0).map_err(Error::of_shortened)?;
                 ReadMode::Streamed
             }
             None if file.kind() == FileKind::Fifo && first_is_plain(&io::stdin()) => {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use base64::Engine;
-use fullbore::operation::hash::{Algorithm, algorithms};
+use fullbore::operation::hash::{Algorithm, Digest, algorithms};
 use fullbore::sys::OsStringExt;
 
 use super::lines::{BASE64, prefix, unescape};
@@ -204,11 +204,8 @@ fn unbase64(digits: &[u8]) -> Option<Vec<u8>> {
     BASE64.decode(digits).ok()
 }
 
-/// Decodes pairs of hexadecimal digits.
-pub(super) fn unhex(digits: &[u8]) -> Option<Vec<u8>> {
-    let value = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
-    let (pairs, []) = digits.as_chunks::<2>() else { return None };
-    pairs.iter().map(|&[high, low]| Some(value(high)? << 4 | value(low)?)).collect()
+fn unhex(digits: &[u8]) -> Option<Vec<u8>> {
+    std::str::from_utf8(digits).ok()?.parse::<Digest>().ok().map(Vec::from)
 }
 
 #[cfg(test)]

@@ -181,6 +181,9 @@ impl<F: AsFd> Drop for Ring<F> {
     fn drop(&mut self) {
         if !drain(self, |ring| ring.outstanding) {
             std::mem::forget(std::mem::take(&mut self.flight));
+        } else if self.registered_file {
+            // The kernel tears down a closed ring later, and would keep the file open for some 40 ms.
+            let _ = self.ring.submitter().unregister_files();
         }
     }
 }

@@ -1,6 +1,9 @@
 //! Digests, and their hexadecimal form.
 
 use std::fmt;
+use std::str::FromStr;
+
+use fullbore_io::error::ParseError;
 
 /// A digest, printed as hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,6 +31,21 @@ impl Digest {
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&hex(&self.0))
+    }
+}
+
+/// Parses hexadecimal digits of either case, two per byte.
+impl FromStr for Digest {
+    type Err = ParseError;
+
+    fn from_str(digits: &str) -> Result<Self, ParseError> {
+        let digit = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
+        let byte = |&[high, low]: &[u8; 2]| Some(digit(high)? << 4 | digit(low)?);
+        let (pairs, rest) = digits.as_bytes().as_chunks();
+        let bytes: Option<Vec<u8>> = pairs.iter().map(byte).collect();
+        let invalid =
+            || ParseError::new(format!("{digits:?} is not a digest: write two hexadecimal digits per byte"));
+        bytes.filter(|_| rest.is_empty()).map(Self).ok_or_else(invalid)
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use fullbore_io::engine::CachePolicy;
 #[cfg(doc)]
 use fullbore_io::error::ErrorKind;
-use fullbore_io::error::Result;
+use fullbore_io::error::{Error, Result};
 use fullbore_io::file::{FileKind, FileStamp};
 
 use super::flow::{Flow, flow};
@@ -27,6 +27,7 @@ pub fn compare(
     extent: &Extent,
     progress: &Progress,
 ) -> Result<(Stats, Comparison)> {
+    progress.check()?;
     let pair = Pair::inspect(left, right, extent.limit)?;
     let found = pair.compare(extent, progress)?;
     pair.unchanged()?;
@@ -48,6 +49,7 @@ pub fn differences<R: Send>(
     find: impl Fn(u64, &[u8], &[u8]) -> R + Sync,
     emit: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
 ) -> Result<(Stats, Differences)> {
+    progress.check()?;
     let pair = Pair::inspect(left, right, limit)?;
     let found = pair.differences(progress, find, emit)?;
     pair.unchanged()?;
@@ -175,7 +177,7 @@ impl<'a> Pair<'a> {
     fn fresh(&self, offset: u64) -> Result<bool> {
         let mut last = [0];
         let Some(before) = offset.checked_sub(1) else { return Ok(false) };
-        self.left.file.read_exact_at(&mut last, self.left.base() + before)?;
+        self.left.file.read_exact_at(&mut last, self.left.base() + before).map_err(Error::of_shortened)?;
         Ok(last == *b"\n")
     }
 

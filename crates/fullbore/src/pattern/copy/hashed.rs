@@ -277,7 +277,7 @@ pub(super) fn read_back(file: &File, range: &Range<u64>, buf: &mut Buf) -> Resul
     buf.place(range.start, (range.end - range.start) as usize);
     match file.read_exact_at(buf.data_mut(), range.start) {
         Ok(()) => Ok(true),
-        Err(error) if error.kind() == ErrorKind::Changed => Ok(false),
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(false),
         Err(error) => Err(error),
     }
 }
