@@ -10,8 +10,8 @@ use std::time::Instant;
 
 use crate::operation::{BlockMemory, Fold, Generate, Search, Split, Transform};
 use crate::pattern::{
-    self, Comparison, CopyError, CopyEvent, CopyOptions, CopySettings, CopyStats, Differences, Executor,
-    Extent, Follow, OrderedSender, Progress, Side, Stats, Worker,
+    self, Comparison, CopyError, CopyEvent, CopyOptions, CopySettings, CopyStats, Executor, Extent, Follow,
+    OrderedSender, Progress, Stats, Worker,
 };
 use crate::strategy::{
     LEAST_BUDGET, Plan, PlanInput, Planner, Profile, Purpose, Serial, StrategySpec, WORKER_LIMIT,
@@ -22,6 +22,7 @@ use fullbore_io::file::{Durability, File, Output, Placement};
 use fullbore_io::lock::Mutex;
 
 use crate::input::{Input, Opened};
+use crate::planned_pair::PlannedPair;
 
 /// Settings of a run, and the patterns that run under them. The default leaves every choice to the planner.
 ///
@@ -190,6 +191,27 @@ impl Job {
         right: impl Into<Input<'r>>,
     ) -> Result<(Comparison, Stats)> {
         self.pair(left, right)?.compare(&Extent::default())
+    }
+
+    /// Plans the comparison of two inputs.
+    ///
+    /// # Errors
+    /// The system's errors; [`Unsupported`](crate::error::ErrorKind::Unsupported) if the strategy requires a method
+    /// or cache policy that does not work on an input.
+    pub fn pair<'l, 'r>(
+        &self,
+        left: impl Into<Input<'l>>,
+        right: impl Into<Input<'r>>,
+    ) -> Result<PlannedPair<'_>> {
+        let (left, right) = (left.into(), right.into());
+        let spec = self.spec_on(&[&left, &right]);
+        let files = [left.open_file()?.stamped()?, right.open_file()?.stamped()?];
+        let plans = self.planner(&spec).plan_pair([&files[0], &files[1]])?;
+        for (file, plan) in files.iter().zip(&plans) {
+            self.emit_plan(file.path(), plan);
+        }
+        let files = [plans[0].handle(&files[0]), plans[1].handle(&files[1])];
+        Ok(PlannedPair { progress: &self.progress, files, plans, skip: [0; 2] })
     }
 
     /// Transforms `input` into the file `output`, which is complete when this function returns, and unchanged after an error.
@@ -417,101 +439,4 @@ pub fn transform<'i>(
 /// As [`Job::copy`].
 pub fn copy(source: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<CopyStats> {
     Job::new().copy(source, target)
-}
-
-/// Two inputs whose comparison is planned.
-///
-/// ```
-/// use std::ops::ControlFlow;
-/// use fullbore::Job;
-/// use fullbore::pattern::{Comparison, Extent};
-/// let job = Job::new();
-/// let pair = job.pair(&b"some bytes"[..], &b"the bytes!"[..])?.skip([4, 3]);
-/// assert_eq!(pair.compared(), Some(6));
-/// let (found, _) = pair.compare(&Extent { limit: Some(6), ..Extent::default() })?;
-/// assert_eq!(found, Comparison::Equal);
-/// let mut offsets = Vec::new();
-/// let (seen, _) = pair.differences(None, |offset, _, _| offset, |offset| {
-///     offsets.push(offset);
-///     Ok(ControlFlow::Continue(()))
-/// })?;
-/// assert_eq!((offsets, seen.end.map(|end| end.offset)), (vec![], Some(6)));
-/// # Ok::<(), fullbore::Error>(())
-/// ```
-#[derive(Debug)]
-pub struct PlannedPair<'a> {
-    job: &'a Job,
-    files: [File; 2],
-    plans: [Plan; 2],
-    skip: [u64; 2],
-}
-
-impl Job {
-    /// Plans the comparison of two inputs.
-    ///
-    /// # Errors
-    /// The system's errors; [`Unsupported`](crate::error::ErrorKind::Unsupported) if the strategy requires a method
-    /// or cache policy that does not work on an input.
-    pub fn pair<'l, 'r>(
-        &self,
-        left: impl Into<Input<'l>>,
-        right: impl Into<Input<'r>>,
-    ) -> Result<PlannedPair<'_>> {
-        let (left, right) = (left.into(), right.into());
-        let spec = self.spec_on(&[&left, &right]);
-        let files = [left.open_file()?.stamped()?, right.open_file()?.stamped()?];
-        let plans = self.planner(&spec).plan_pair([&files[0], &files[1]])?;
-        for (file, plan) in files.iter().zip(&plans) {
-            self.emit_plan(file.path(), plan);
-        }
-        let files = [plans[0].handle(&files[0]), plans[1].handle(&files[1])];
-        Ok(PlannedPair { job: self, files, plans, skip: [0; 2] })
-    }
-}
-
-impl PlannedPair<'_> {
-    /// Skips bytes at the start of each input.
-    #[must_use]
-    pub fn skip(self, skip: [u64; 2]) -> Self {
-        Self { skip, ..self }
-    }
-
-    /// Returns the number of bytes that both inputs have, if both lengths are known.
-    pub fn compared(&self) -> Option<u64> {
-        let len = |place: usize| Some(self.plans[place].plan_input.len?.saturating_sub(self.skip[place]));
-        len(0).zip(len(1)).map(|(left, right)| left.min(right))
-    }
-
-    /// Finds the first difference.
-    ///
-    /// # Errors
-    /// Those of every [run](Job).
-    pub fn compare(&self, extent: &Extent) -> Result<(Comparison, Stats)> {
-        let [left, right] = self.sides();
-        let (stats, found) = pattern::compare(&left, &right, extent, &self.job.progress)?;
-        Ok((found, stats))
-    }
-
-    /// Finds every difference within `limit` bytes: `emit` receives the results of `find` in the order of the files.
-    ///
-    /// # Errors
-    /// As [`compare`](Self::compare), and those of `emit`.
-    pub fn differences<R: Send>(
-        &self,
-        limit: Option<u64>,
-        find: impl Fn(u64, &[u8], &[u8]) -> R + Sync,
-        emit: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
-    ) -> Result<(Differences, Stats)> {
-        let [left, right] = self.sides();
-        let (stats, seen) = pattern::differences(&left, &right, limit, &self.job.progress, find, emit)?;
-        Ok((seen, stats))
-    }
-
-    fn sides(&self) -> [Side<'_>; 2] {
-        [0, 1].map(|place| Side {
-            file: &self.files[place],
-            choice: (&self.plans[place]).into(),
-            skip: self.skip[place],
-        })
-    }
 }

@@ -41,6 +41,7 @@ mod job;
 pub mod op;
 pub mod operation;
 pub mod pattern;
+mod planned_pair;
 pub mod strategy;
 
 pub use error::{Error, ErrorKind, Result};
@@ -50,5 +51,6 @@ pub use fullbore_io::{asynchronous, buf, error, file, stream};
 #[doc(hidden)]
 pub use fullbore_io::{engine, lock, probe, quote, size, sys};
 pub use input::Input;
-pub use job::{Job, PlannedPair, compare, copy, fold, search, transform};
+pub use job::{Job, compare, copy, fold, search, transform};
 pub use op::fold_fn;
+pub use planned_pair::PlannedPair;

@@ -12,7 +12,7 @@ use crate::sys::{self, AsHandle, Code, OpenFlags, TransferFlags};
 ///
 /// Transfers are positional and may run concurrently. Pipes and terminals have no offsets, so the offset is ignored. A
 /// transfer of a `Vec` of buffers is a scattered read or a gathered write, of at most 8 segments per call. The cache policy of
-/// the file ([`File::with_cache`]) applies.
+/// the file ([`File::with_cache`]) applies. Every operation may fail with an error of the system, with path and offset.
 ///
 /// ```
 /// use fullbore_io::asynchronous::{AsyncFile, Driver};

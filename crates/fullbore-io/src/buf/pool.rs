@@ -163,6 +163,9 @@ pub struct Pool {
 
 impl Pool {
     /// Creates a pool of `count` buffers, each with room for a run of `request` bytes at any offset.
+    ///
+    /// # Errors
+    /// If the system does not provide the memory.
     pub fn new(count: usize, request: usize) -> io::Result<Self> {
         Self::allocate(count, request, false)
     }
@@ -179,6 +182,9 @@ impl Pool {
     /// assert!(pool.take().is_some() && pool.free() == 7);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`Pool::new`].
     pub fn contiguous(count: usize, request: usize) -> io::Result<Self> {
         Self::allocate(count, request, true)
     }

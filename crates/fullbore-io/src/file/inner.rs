@@ -18,6 +18,9 @@ use crate::sys::{self, Advice, AsHandle, BorrowedHandle, Code, FileKind, Handle,
 
 /// An open file and its path. Clones refer to the same open file; the last one closes it.
 ///
+/// Every function that returns a `Result` may fail with an error of the system, with path and offset. The section *Errors* of a
+/// function lists the others.
+///
 /// ```
 /// # let directory = tempfile::tempdir()?;
 /// use fullbore_io::file::File;

@@ -59,6 +59,16 @@ impl TargetName {
         self.directory.path().join(&self.name)
     }
 
+    /// Fails for the name of a stream of a file, which cannot be created beside others.
+    pub(super) fn reject_stream(&self) -> Result<()> {
+        if !sys::is_stream_name(&self.name) {
+            return Ok(());
+        }
+        let what = "a name with a colon is that of a stream of another file";
+        Err(Error::new(ErrorKind::Invalid, "write", self.path(), what)
+            .advise("name a file, and copy streams with their files"))
+    }
+
     pub(super) fn stat(&self, flags: AtFlags) -> Result<Option<Status>> {
         let found = self.directory.fd().and_then(|directory| Ok(sys::stat_at(directory, &self.name, flags)?));
         match found {

@@ -31,7 +31,7 @@ pub enum Placement {
     Overwrite,
 }
 
-/// An output that is being written.
+/// An output that is being written. Every function may fail with an error of the system, with the path.
 ///
 /// ```
 /// # let directory = tempfile::tempdir()?;
@@ -49,16 +49,6 @@ pub enum Placement {
 pub struct Output {
     file: File,
     state: OutputState,
-}
-
-/// Fails for the name of a stream of a file, which cannot be created beside others.
-fn reject_stream(place: &TargetName) -> Result<()> {
-    if !sys::is_stream_name(&place.name) {
-        return Ok(());
-    }
-    let what = "a name with a colon is that of a stream of another file";
-    Err(Error::new(ErrorKind::Invalid, "write", place.path(), what)
-        .advise("name a file, and copy streams with their files"))
 }
 
 /// Writes to an open file: in place to a regular file or block device that is at its beginning, which is cut at the end of the
@@ -82,7 +72,7 @@ impl Output {
     /// permitted, its owner. Pipes and character devices are written directly.
     ///
     /// # Errors
-    /// If `path` is a directory, a block device or not writable, and if a system call fails.
+    /// If `path` is a directory, a block device, a dangling symbolic link or not writable, and if a system call fails.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         Self::create_with(path, Placement::Replace, None)
     }
@@ -91,7 +81,7 @@ impl Output {
     /// loses the old bytes: an interrupted output is part old, part new.
     ///
     /// # Errors
-    /// If `path` is a directory or not writable, and if a system call fails.
+    /// If `path` is a directory, a dangling symbolic link or not writable, and if a system call fails.
     pub fn overwrite(path: impl AsRef<Path>) -> Result<Self> {
         Self::create_with(path, Placement::Overwrite, None)
     }
@@ -114,7 +104,7 @@ impl Output {
     }
 
     fn create_in(place: TargetName, placement: Placement, input: Option<&File>) -> Result<Self> {
-        reject_stream(&place)?;
+        place.reject_stream()?;
         let Some(there) = place.stat(AtFlags::empty())? else { return Self::fresh(place) };
         let kind = there.kind();
         if let (Some(input), FileKind::Regular | FileKind::BlockDevice) = (input, kind)
@@ -159,7 +149,7 @@ impl Output {
         open: impl FnOnce(&HeldDir, &OsStr) -> Result<(Handle, OsString)>,
     ) -> Result<Self> {
         let place = TargetName { directory: directory.clone(), name: name.to_owned() };
-        reject_stream(&place)?;
+        place.reject_stream()?;
         let (place, finish) = match only_regular(&place)? {
             Some(there) => replaced(place, &there)?,
             None => (place, Finish::Usual),
@@ -310,7 +300,7 @@ impl Output {
     }
 
     fn beside(place: TargetName, finish: Finish) -> Result<Self> {
-        reject_stream(&place)?;
+        place.reject_stream()?;
         let (file, state) = begin(place, finish)?;
         Ok(Self { file, state })
     }

@@ -25,6 +25,8 @@ const BUFFER: usize = 8 << 10;
 /// [`close`](Self::close) returns the error that a drop cannot return: a dropped stream writes its pending bytes, and if
 /// that fails, the file is poisoned (no clone of it writes again) and the hook of [`on_loss`](super::on_loss) receives the error.
 ///
+/// Every function may fail with an error of the system, with path and offset.
+///
 /// ```
 /// use std::io::{BufRead, Read, Seek, SeekFrom, Write};
 ///

@@ -1,0 +1,85 @@
+//! Comparisons of two planned inputs.
+
+use std::ops::ControlFlow;
+
+use fullbore_io::error::Result;
+use fullbore_io::file::File;
+
+#[cfg(doc)]
+use crate::job::Job;
+use crate::pattern::{self, Comparison, Differences, Extent, Progress, Side, Stats};
+use crate::strategy::Plan;
+
+/// Two inputs whose comparison is planned.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use fullbore::Job;
+/// use fullbore::pattern::{Comparison, Extent};
+/// let job = Job::new();
+/// let pair = job.pair(&b"some bytes"[..], &b"the bytes!"[..])?.skip([4, 3]);
+/// assert_eq!(pair.compared(), Some(6));
+/// let (found, _) = pair.compare(&Extent { limit: Some(6), ..Extent::default() })?;
+/// assert_eq!(found, Comparison::Equal);
+/// let mut offsets = Vec::new();
+/// let (seen, _) = pair.differences(None, |offset, _, _| offset, |offset| {
+///     offsets.push(offset);
+///     Ok(ControlFlow::Continue(()))
+/// })?;
+/// assert_eq!((offsets, seen.end.map(|end| end.offset)), (vec![], Some(6)));
+/// # Ok::<(), fullbore::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct PlannedPair<'a> {
+    pub(crate) progress: &'a Progress,
+    pub(crate) files: [File; 2],
+    pub(crate) plans: [Plan; 2],
+    pub(crate) skip: [u64; 2],
+}
+
+impl PlannedPair<'_> {
+    /// Skips bytes at the start of each input.
+    #[must_use]
+    pub fn skip(self, skip: [u64; 2]) -> Self {
+        Self { skip, ..self }
+    }
+
+    /// Returns the number of bytes that both inputs have, if both lengths are known.
+    pub fn compared(&self) -> Option<u64> {
+        let len = |place: usize| Some(self.plans[place].plan_input.len?.saturating_sub(self.skip[place]));
+        len(0).zip(len(1)).map(|(left, right)| left.min(right))
+    }
+
+    /// Finds the first difference.
+    ///
+    /// # Errors
+    /// Those of every [run](Job).
+    pub fn compare(&self, extent: &Extent) -> Result<(Comparison, Stats)> {
+        let [left, right] = self.sides();
+        let (stats, found) = pattern::compare(&left, &right, extent, self.progress)?;
+        Ok((found, stats))
+    }
+
+    /// Finds every difference within `limit` bytes: `emit` receives the results of `find` in the order of the files.
+    ///
+    /// # Errors
+    /// As [`compare`](Self::compare), and those of `emit`.
+    pub fn differences<R: Send>(
+        &self,
+        limit: Option<u64>,
+        find: impl Fn(u64, &[u8], &[u8]) -> R + Sync,
+        emit: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
+    ) -> Result<(Differences, Stats)> {
+        let [left, right] = self.sides();
+        let (stats, seen) = pattern::differences(&left, &right, limit, self.progress, find, emit)?;
+        Ok((seen, stats))
+    }
+
+    fn sides(&self) -> [Side<'_>; 2] {
+        [0, 1].map(|place| Side {
+            file: &self.files[place],
+            choice: (&self.plans[place]).into(),
+            skip: self.skip[place],
+        })
+    }
+}
