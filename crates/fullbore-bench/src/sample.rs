@@ -172,7 +172,10 @@ fn add_course(
     let period = limits.period(counters.writes);
     // A peer's own ramp moves bytes that it does not count.
     let same = (sample.bytes as f64 / moved - 1.0).abs() <= COUNTED;
-    let steady = steady_pace(recording, period).filter(|_| elastic && same);
+    // Without a limit, a fall is chance. The start of a peer is part of the recording alone.
+    let counts = |steady: &SteadyPace| elastic && same && steady.seconds <= sample.seconds;
+    let steady =
+        steady_pace(recording, period).filter(|steady| limits.limited(counters.writes) && counts(steady));
     if let Some(SteadyPace { pace, seconds, .. }) = steady {
         let bytes = pace.bytes * seconds * sample.bytes as f64 / moved;
         sample.steady = Some(SteadyPart { bytes, seconds });

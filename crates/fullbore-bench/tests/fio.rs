@@ -228,6 +228,9 @@ fn typical_job_files_are_read() {
         imported.toml
     );
     assert!(imported.toml.contains("flush = true") && !imported.toml.contains("nvme"), "{}", imported.toml);
+    let job = "[a]\nrw=randread\nioengine=io_uring\nfixedbufs\nregisterfiles\nnumjobs=2\n";
+    let imported = import(job, "without values").unwrap();
+    assert!(imported.notes.iter().any(|note| note.contains("file of its own")), "{:?}", imported.notes);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use fullbore::size;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::exit::Exit;
-pub use crate::signals::note_shown;
+pub use crate::signals::{note_end, note_shown};
 
 /// The condition under which the progress line is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -133,6 +133,14 @@ pub fn note_shown(lines: u8) {
     SHOWN.store(lines, Ordering::Relaxed);
 }
 
+/// The last words of a process that a signal ends.
+static AT_END: OnceLock<String> = OnceLock::new();
+
+/// Sets the message that the process prints if a signal ends it; only the first one counts.
+pub fn note_end(message: String) {
+    let _ = AT_END.set(message);
+}
+
 /// Removes the lines of progress without waiting for the thread that draws them.
 #[cfg(unix)]
 fn clear_shown(terminal: &mut impl Write) {
@@ -153,6 +161,9 @@ fn end(signal: i32) -> ! {
     }
     for path in unfinished {
         let _ = writeln!(err, "fullbore: {}: interrupted: part old and part new", Shown(&path));
+    }
+    if let Some(message) = AT_END.get() {
+        let _ = writeln!(err, "fullbore: {message}");
     }
     sys::restore_console();
     // On a terminal by the signal itself: a shell then ends the loop or the script that runs this command. The system ignores it

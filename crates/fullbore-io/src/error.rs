@@ -74,7 +74,10 @@ fn kind_and_advice(error: &io::Error) -> (ErrorKind, Option<&'static str>) {
         Code::EXISTS => (ErrorKind::AlreadyExists, None),
         Code::ACCESS_DENIED | Code::NOT_PERMITTED => (ErrorKind::PermissionDenied, None),
         Code::BROKEN_PIPE => (ErrorKind::BrokenPipe, None),
-        Code::TOO_LARGE => (ErrorKind::NoSpace, Some("the file system does not support files of this size")),
+        Code::TOO_LARGE => (
+            ErrorKind::NoSpace,
+            Some("the file system, or a limit such as ulimit -f, does not permit files of this size"),
+        ),
         Code::READ_ONLY => (ErrorKind::Io, Some("the file system is mounted read-only")),
         Code::IS_DIRECTORY => (ErrorKind::Unsupported, Some("name a file")),
         code => match code.in_use() {

@@ -141,10 +141,14 @@ impl DeviceLimits {
         periods.filter_map(|known| known.limit.as_ref()?.period_s).max_by(f64::total_cmp)
     }
 
+    /// True if a device has a limit in this direction.
+    pub(crate) fn limited(&self, writes: bool) -> bool {
+        self.known(writes).iter().any(|known| known.limit.as_ref().is_some_and(DeviceLimit::limited))
+    }
+
     /// True if the credit of a device must be spent before a sample of this direction.
     pub(crate) fn limits_samples(&self, writes: bool) -> bool {
-        self.regime != Regime::Burst
-            && self.known(writes).iter().any(|known| known.limit.as_ref().is_some_and(DeviceLimit::limited))
+        self.regime != Regime::Burst && self.limited(writes)
     }
 
     /// Returns the shortest duration of a sample with a throughput of about a percent's precision, in seconds.

@@ -7,7 +7,7 @@ use std::time::Instant;
 use fullbore::buf::{Buf, Pool};
 use fullbore::error::Error;
 use fullbore::{Result, probe};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use super::one_way::CACHE_LINE;
 use super::settings::{Settings, settings};
@@ -25,8 +25,21 @@ struct MemorySpec {
     #[serde(default)]
     kind: Kind,
     /// A number, or [`EACH`].
-    #[serde(default = "each")]
+    #[serde(default = "each", deserialize_with = "number_or_text")]
     workers: String,
+}
+
+fn number_or_text<'d, D: Deserializer<'d>>(from: D) -> std::result::Result<String, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Given {
+        Number(u64),
+        Text(String),
+    }
+    Ok(match Given::deserialize(from)? {
+        Given::Number(number) => number.to_string(),
+        Given::Text(text) => text,
+    })
 }
 
 fn each() -> String {
@@ -99,6 +112,10 @@ impl Workload for MemoryWorkload {
             Contender { strategy: format!("workers={workers}"), workload }
         };
         Ok((self.spec.workers == EACH).then(|| counts(probe::processors()).into_iter().map(one).collect()))
+    }
+
+    fn shares(&self) -> usize {
+        if self.spec.workers == EACH { counts(probe::processors()).len() } else { 1 }
     }
 
     fn is_reference(&self) -> bool {

@@ -1,5 +1,6 @@
 //! The kinds of job that most programs do: the cells that measure each, and the settings to type.
 
+use fullbore::engine::deep_method;
 use fullbore::size::exact;
 
 use super::input::{AdviceInput, EligibleCell, End, end, is_usual};
@@ -175,11 +176,8 @@ fn command(kind: JobKind, labels: &Labels) -> Option<String> {
 fn plain(kind: JobKind, labels: &Labels) -> Option<String> {
     let one = labels.workers.unwrap_or(1) == 1 && labels.depth.unwrap_or(1) == 1;
     let request = labels.request_bytes.map(exact);
-    let queues = labels
-        .method
-        .registered()
-        .map(|method| method.capabilities)
-        .is_some_and(|can| can.depth > 1 && !can.batched);
+    // The mechanism of the library's asynchronous files.
+    let queues = labels.method.registered().is_some_and(|method| *method == *deep_method());
     let flush = if labels.flush == Some(true) { ",fdatasync" } else { "" };
     match (kind, &labels.method, request) {
         // Direct transfers of `dd` are slower on some devices: its memory is not on huge pages.
@@ -201,7 +199,6 @@ fn plain(kind: JobKind, labels: &Labels) -> Option<String> {
             let by = if one { ", one at a time".into() } else { format!(" by {threads} threads") };
             Some(format!("{flag}pread of {request}{by}"))
         }
-        // The library's asynchronous files use the same mechanisms.
         (JobKind::RandomReads, _, Some(request)) if queues => {
             let policy = if labels.has_direct_policy() { " with CachePolicy::Direct" } else { "" };
             let flying = labels.workers.unwrap_or(1) * labels.depth.unwrap_or(1);

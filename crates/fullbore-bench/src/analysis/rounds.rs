@@ -216,7 +216,7 @@ mod tests {
         ];
         let [found] = regrets(&cells).try_into().unwrap();
         assert!((found.regret.value + 0.2).abs() < 1e-9, "{found:?}");
-        assert!(found.text().contains("20% faster"), "{}", found.text());
+        assert!(found.text().contains("20% less time"), "{}", found.text());
     }
 
     fn peer_cell(id: &str, labels: Labels, seconds: f64, latency: Option<f64>) -> Cell {

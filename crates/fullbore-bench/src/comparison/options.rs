@@ -197,11 +197,10 @@ mod tests {
             assert_eq!(condition.to_string(), text);
         }
         for (text, kind) in [
-            ("slower:5", "%"),
-            ("slower:", "%"),
-            ("slower:-5%", "0 or more"),
-            ("slower:x%", "number"),
-            ("slower:inf%", "number"),
+            ("slower:", "percentage"),
+            ("slower:-5%", "percentage"),
+            ("slower:x%", "percentage"),
+            ("slower:inf%", "percentage"),
             ("slower:100%", "smaller"),
             ("missing:5%", "no share"),
             ("better:5%", "faster"),

@@ -22,8 +22,11 @@ pub(super) fn ratio(change: &Change) -> String {
     format!("{}{doubt}", units::significant(change.ratio.value))
 }
 
-/// An interval: `0.902–0.960`.
+/// An interval: `0.902–0.960`. The ratio of single samples has none.
 pub(super) fn interval(ratio: &Estimate) -> String {
+    if ratio.low == ratio.high {
+        return "no interval".into();
+    }
     format!("{}–{}", units::significant(ratio.low), units::significant(ratio.high))
 }
 

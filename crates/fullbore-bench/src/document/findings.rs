@@ -225,12 +225,12 @@ impl Regret {
         let others = units::count(*strategies, "strategy").replace("strategys", "strategies");
         let interval = format!("95% interval {low} to {high}");
         if regret.high < 0.0 {
-            let faster = units::percent(-regret.value);
-            format!("auto: {faster} faster than the best of {others} for {job} ({interval})")
+            let less = units::percent(-regret.value);
+            format!("auto: {less} less time than the best of {others} for {job} ({interval})")
         } else if regret.high <= DEFAULT_MARGIN || regret.low <= 0.0 && regret.high <= WIDE {
             format!("auto: within {high} of the best of {others} for {job}")
         } else if regret.low > 0.0 {
-            format!("auto: {value} slower than the best of {others} for {job} ({interval}), `{strategy}`")
+            format!("auto: {value} more time than the best of {others} for {job} ({interval}), `{strategy}`")
         } else {
             format!("auto: no significant difference from the best of {others} for {job} ({interval})")
         }
@@ -383,9 +383,9 @@ mod tests {
             (text(0.1, -0.3, 0.5), "no significant difference from the best of 4 strategies"),
             (
                 text(0.1, 0.05, 0.2),
-                "auto: 10% slower than the best of 4 strategies for scan, warm (95% interval 5% to 20%), `method=mmap`",
+                "auto: 10% more time than the best of 4 strategies for scan, warm (95% interval 5% to 20%), `method=mmap`",
             ),
-            (text(-0.1, -0.2, -0.05), "auto: 10% faster than the best of 4 strategies"),
+            (text(-0.1, -0.2, -0.05), "auto: 10% less time than the best of 4 strategies"),
         ] {
             assert!(found.contains(expected), "{found}");
         }

@@ -134,7 +134,7 @@ impl Labels {
 
     /// Returns the state of the page cache; requests that bypass it find nothing there.
     pub(crate) fn cache_state(&self) -> Option<CacheState> {
-        self.cache.or(self.bypasses_cache().then_some(CacheState::Cold))
+        if self.bypasses_cache() { Some(CacheState::Cold) } else { self.cache }
     }
 
     pub(crate) fn is_sequential(&self) -> bool {
@@ -240,13 +240,14 @@ pub(crate) fn page_size(measured: impl Iterator<Item = u64> + Clone) -> Option<u
     measured.clone().find(|size| *size == USUAL).or_else(|| measured.min())
 }
 
-/// True for fullbore's own cells with one stream, the first disk alone and no memory limit.
+/// True for fullbore's own cells with one stream, the first disk alone, and neither a memory limit nor an imposed load.
 pub(crate) fn is_ordinary(labels: &Labels) -> bool {
     labels.peer.is_none()
         && labels.targets.unwrap_or(1) <= 1
         && !matches!(labels.disks(), Some(Disks::Alone(2..)))
         && labels.streams.unwrap_or(1) <= 1
         && labels.memory_limit_bytes.is_none()
+        && labels.load_per_s.is_none()
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::stats::Estimate;
+
 /// The setting of a point, given for one disk; all disks have the same.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Load {
@@ -128,32 +130,36 @@ impl PathLaw {
 }
 
 /// Seconds in which each of `n` processors moves a byte: `own + n · shared`.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Memory {
     own: f64,
     shared: f64,
+    /// Numbers of processors, and the half-widths of the seconds measured with them.
+    measured: Vec<(f64, f64)>,
 }
 
 impl Memory {
     /// Fits the highest rate, in bytes per second, at each number of processors; `None` without any. With one number of
     /// processors, they share nothing.
-    pub(super) fn fit(rates: impl IntoIterator<Item = (u32, f64)>) -> Option<Self> {
-        let mut fastest: BTreeMap<u32, f64> = BTreeMap::new();
-        for (processors, rate) in rates {
-            let known = fastest.entry(processors).or_default();
-            *known = known.max(rate);
+    pub(super) fn fit(rates: impl IntoIterator<Item = (u32, Estimate)>) -> Option<Self> {
+        let mut fastest: BTreeMap<u32, Estimate> = BTreeMap::new();
+        for (processors, rate) in rates.into_iter().filter(|(_, rate)| rate.value > 0.0) {
+            let known = fastest.entry(processors).or_insert(rate);
+            if rate.value > known.value {
+                *known = rate;
+            }
         }
         let points: Vec<(f64, f64)> = fastest
-            .into_iter()
-            .filter(|(_, rate)| *rate > 0.0)
-            .map(|(processors, rate)| (f64::from(processors), f64::from(processors) / rate))
+            .iter()
+            .map(|(&processors, rate)| (f64::from(processors), f64::from(processors) / rate.value))
             .collect();
-        let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / points.len() as f64;
-        let (number, time) = (mean(|point| point.0), mean(|point| point.1));
-        let spread: f64 = points.iter().map(|point| (point.0 - number).powi(2)).sum();
+        let (number, time) = (mean(&points, |point| point.0), mean(&points, |point| point.1));
+        let spread = squares(&points, number);
         let slope = points.iter().map(|point| (point.0 - number) * (point.1 - time)).sum::<f64>() / spread;
         let shared = if spread > 0.0 { slope.clamp(0.0, time / number) } else { 0.0 };
-        (!points.is_empty()).then_some(Self { own: time - number * shared, shared })
+        let errors = fastest.values().map(Estimate::relative_half_width);
+        let measured = points.iter().zip(errors).map(|(point, error)| (point.0, point.1 * error)).collect();
+        (!points.is_empty()).then_some(Self { own: time - number * shared, shared, measured })
     }
 
     /// Returns the share of its time by which one processor slows another.
@@ -161,10 +167,28 @@ impl Memory {
         self.shared / (self.own + self.shared)
     }
 
-    /// Returns the bytes per second of `processors` together.
-    pub(super) fn bandwidth(&self, processors: f64) -> f64 {
-        processors / (self.own + processors * self.shared)
+    /// Returns the bytes per second of `processors` together, and the half-width of their logarithm: the errors of the
+    /// measurements grow with the distance from the measured numbers.
+    pub(super) fn bandwidth(&self, processors: f64) -> (f64, f64) {
+        let seconds = self.own + processors * self.shared;
+        let number = mean(&self.measured, |point| point.0);
+        let spread = squares(&self.measured, number);
+        let weight = |at: f64| {
+            let slope = if spread > 0.0 { (processors - number) * (at - number) / spread } else { 0.0 };
+            1.0 / self.measured.len() as f64 + slope
+        };
+        let variance: f64 = self.measured.iter().map(|&(at, error)| (weight(at) * error).powi(2)).sum();
+        (processors / seconds, variance.sqrt() / seconds)
     }
+}
+
+fn mean(points: &[(f64, f64)], of: impl Fn(&(f64, f64)) -> f64) -> f64 {
+    points.iter().map(of).sum::<f64>() / points.len() as f64
+}
+
+/// The sum of the squared distances of numbers of processors from `number`.
+fn squares(points: &[(f64, f64)], number: f64) -> f64 {
+    points.iter().map(|point| (point.0 - number).powi(2)).sum()
 }
 
 #[cfg(test)]
@@ -178,6 +202,11 @@ mod tests {
             processors: 4.0,
             parameters: [1e-4, 1e-9, 2e-5, 4e-10, 1e-10, 0.1],
         }
+    }
+
+    /// Rates with half-widths of 2%.
+    fn rates<const N: usize>(rates: [(u32, f64); N]) -> [(u32, Estimate); N] {
+        rates.map(|(n, value)| (n, Estimate { value, low: 0.98 * value, high: 1.02 * value }))
     }
 
     #[test]
@@ -221,7 +250,7 @@ mod tests {
         let law = PathLaw { overlap: f64::INFINITY, piece: f64::INFINITY, processors: 2.0, parameters };
         let time = |in_flight| law.time(&Load { bytes: 4096.0, in_flight, disks: 1.0 });
         assert!((time(2.0) / time(1.0) - 1.25).abs() < 1e-9 && (time(8.0) - time(2.0)).abs() < 1e-15);
-        let memory = Memory::fit([(1, 10e9), (2, 16e9)]).unwrap();
+        let memory = Memory::fit(rates([(1, 10e9), (2, 16e9)])).unwrap();
         assert!((memory.sharing() - 0.25).abs() < 1e-9, "{memory:?}");
     }
 
@@ -229,20 +258,36 @@ mod tests {
     fn more_processors_approach_the_bandwidth_of_memory() {
         // 10 GB/s a processor, 40 GB/s in all: 1 ÷ (1/10 + n/40 − 1/40) each.
         let each = |n: f64| 1.0 / (0.1 + (n - 1.0) / 40.0);
-        let memory = Memory::fit([(1, 10e9), (2, 2e9 * each(2.0)), (2, 9e9)]).unwrap();
+        let memory = Memory::fit(rates([(1, 10e9), (2, 2e9 * each(2.0)), (2, 9e9)])).unwrap();
         for n in [1.0, 2.0, 8.0] {
-            assert!((memory.bandwidth(n) / (n * 1e9 * each(n)) - 1.0).abs() < 1e-9, "{n}: {memory:?}");
+            assert!((memory.bandwidth(n).0 / (n * 1e9 * each(n)) - 1.0).abs() < 1e-9, "{n}: {memory:?}");
         }
-        assert!(memory.bandwidth(1e6) < 40e9);
+        assert!(memory.bandwidth(1e6).0 < 40e9);
     }
 
     #[test]
     fn unknown_sharing_is_none() {
-        assert_eq!(Memory::fit([(1, 10e9)]).unwrap().bandwidth(8.0), 80e9);
+        assert_eq!(Memory::fit(rates([(1, 10e9)])).unwrap().bandwidth(8.0).0, 80e9);
         // The second processor cannot speed up the first.
-        assert!((Memory::fit([(1, 10e9), (2, 22e9)]).unwrap().bandwidth(8.0) / 84e9 - 1.0).abs() < 0.01);
+        assert!(
+            (Memory::fit(rates([(1, 10e9), (2, 22e9)])).unwrap().bandwidth(8.0).0 / 84e9 - 1.0).abs() < 0.01
+        );
         // The second processor adds nothing.
-        assert!((Memory::fit([(1, 10e9), (2, 10e9)]).unwrap().bandwidth(8.0) / 10e9 - 1.0).abs() < 1e-9);
-        assert_eq!(Memory::fit([]), None);
+        assert!(
+            (Memory::fit(rates([(1, 10e9), (2, 10e9)])).unwrap().bandwidth(8.0).0 / 10e9 - 1.0).abs() < 1e-9
+        );
+        assert_eq!(Memory::fit(rates([])), None);
+    }
+
+    /// Of two measured rates the farther numbers of processors are the less certain: at many, the time of each is that of the
+    /// shared part, 2/16 - 1/10, whose error is that of both.
+    #[test]
+    fn errors_grow_with_the_distance_from_the_measured_numbers() {
+        let memory = Memory::fit(rates([(1, 10e9), (2, 16e9)])).unwrap();
+        let half = |n: f64| memory.bandwidth(n).1;
+        assert!((half(1.0) - 0.02).abs() < 1e-9 && (half(2.0) - 0.02).abs() < 1e-9);
+        assert!(half(2.0) < half(4.0) && half(4.0) < half(16.0));
+        let far = 0.02 * (2.0f64 / 16.0).hypot(1.0 / 10.0) / (2.0 / 16.0 - 1.0 / 10.0);
+        assert!((half(1e9) / far - 1.0).abs() < 1e-3, "{} {far}", half(1e9));
     }
 }

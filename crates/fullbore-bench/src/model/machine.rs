@@ -33,7 +33,7 @@ pub struct Model {
 }
 
 /// The stages that all paths share.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Machine {
     processors: u32,
     memory: Option<Memory>,
@@ -64,7 +64,7 @@ impl Model {
         let memory =
             cells.iter().filter(|cell| cell.labels.method == AccessMethod::Memory).filter_map(|cell| {
                 let workers = cell.labels.workers.unwrap_or(1).clamp(1, processors.max(1));
-                Some((workers, cell.summary.as_ref()?.rate.value))
+                Some((workers, cell.summary.as_ref()?.rate))
             });
         let machine = Machine { processors, memory: Memory::fit(memory) };
         let mut paths = grouped(cells.into_iter().filter_map(Member::of));
@@ -73,7 +73,8 @@ impl Model {
         let mut model = Self { machine, paths: Vec::new() };
         for (key, members) in paths {
             let like = model.like(&key);
-            model.paths.push(Path::new(key, members, like, &machine));
+            let path = Path::new(key, members, like, &model.machine);
+            model.paths.push(path);
         }
         model
     }
@@ -168,7 +169,7 @@ impl Path {
         let on_processor = !device && busy * 2 > members.len();
         let cap = on_processor.then_some(processors);
         let points = members.iter().map(|member| member.point(cap)).collect();
-        let memory = machine.memory.map(|memory| memory.sharing()).filter(|share| *share > 0.0);
+        let memory = machine.memory.as_ref().map(Memory::sharing).filter(|share| *share > 0.0);
         let share = if key.method.is_mapped() { MAPPED_SHARE } else { memory.unwrap_or(SHARE) };
         let basis = Basis {
             like: like.filter(|_| loads(&members) < OWN_LOADS),
@@ -216,12 +217,12 @@ impl Path {
         let [value, low, high] = range(&law);
         let mut rate = Estimate { value, low, high };
         let mut limit = self.limit(&law, &load);
-        let mut cap = |most: f64, stage: Limit| {
+        // The maximum of a stage, and the half-width of its logarithm.
+        let mut cap = |(most, half): (f64, f64), stage: Limit| {
             if most < rate.value {
                 limit = stage;
             }
-            // A limit is exact, its measurement is not.
-            let spread = (fit.half * fit.noise).exp();
+            let spread = (fit.half * fit.noise).hypot(half).exp();
             rate = Estimate {
                 value: rate.value.min(most),
                 low: rate.low.min(most / spread),
@@ -229,17 +230,17 @@ impl Path {
             };
         };
         if let Some(device) = device {
-            cap(load.disks * device.requests_per_s * load.bytes, Limit::DeviceRequests);
-            cap(load.disks * device.bytes_per_s, Limit::DeviceBandwidth);
+            cap((load.disks * device.requests_per_s * load.bytes, 0.0), Limit::DeviceRequests);
+            cap((load.disks * device.bytes_per_s, 0.0), Limit::DeviceBandwidth);
         }
         let busy = match self.on_processor {
             true => load.in_flight,
             false => f64::from(cpus).min(f64::from(requests.workers) * load.disks),
         };
         if let Some(request_s) = self.processor_time(load.bytes).filter(|_| change.is_change()) {
-            cap(busy * load.bytes / request_s, Limit::Processor);
+            cap((busy * load.bytes / request_s, 0.0), Limit::Processor);
         }
-        if let Some(memory) = machine.memory.filter(|_| self.on_processor && change.cpus.is_some()) {
+        if let Some(memory) = machine.memory.as_ref().filter(|_| self.on_processor && change.cpus.is_some()) {
             cap(memory.bandwidth(busy), Limit::Memory);
         }
         Some(Prediction {

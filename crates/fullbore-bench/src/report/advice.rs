@@ -17,7 +17,7 @@ impl Confidence {
 }
 
 /// Text in place of advice that leads.
-pub(crate) const NO_DEFAULT: &str = "No common default differs significantly from the best setting.";
+pub(crate) const NO_DEFAULT: &str = "No common default is known to differ from the best setting: the differences are small, or the samples few.";
 
 pub(crate) fn advice(document: &Document) -> (Vec<&Advice>, Vec<&Advice>) {
     document.findings.advice.iter().partition(|advice| advice.lead)

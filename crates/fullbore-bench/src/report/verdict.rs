@@ -139,12 +139,15 @@ fn cost(document: &Document, lines: &[&Series]) -> Option<String> {
     match costs.as_slice() {
         [] => None,
         [only] => Some(format!("Fitted cost: {}.", described(only))),
-        [least, .., most] if most.1.line.per_request.low <= least.1.line.per_request.high => {
-            Some(format!("Cheapest: {}; no significant difference from the other paths.", described(least)))
-        }
-        [least, .., most] => {
-            Some(format!("Cheapest: {}. Most expensive: {}.", described(least), described(most)))
-        }
+        [least, .., most] if most.1.line.per_request.low <= least.1.line.per_request.high => Some(format!(
+            "Fixed cost of a request: no significant difference between the paths; the lowest is {}.",
+            described(least)
+        )),
+        [least, .., most] => Some(format!(
+            "Lowest fixed cost of a request: {}. Highest: {}.",
+            described(least),
+            described(most)
+        )),
     }
 }
 

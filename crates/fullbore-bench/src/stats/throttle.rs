@@ -138,9 +138,11 @@ pub fn fall(readings: &[Reading], bin: f64) -> Option<Fall> {
     let cuts = 1..=rates.len().checked_sub(FEWEST_AFTER)?;
     let left = |cut: usize| squares(&rates[..cut]) + squares(&rates[cut..]);
     let cut = cuts.min_by(|&a, &b| left(a).total_cmp(&left(b)))?;
-    let pace = |from: usize, to: usize| Pace::between(&readings[edges[from]], &readings[edges[to]]);
-    let found = Fall { at: edges[cut], before: pace(0, cut), after: pace(cut, rates.len()) };
-    let falls = found.before.bytes >= FALLS_BY * found.after.bytes;
+    let cut_at = &readings[edges[cut]];
+    // The last bin may be short, and all transfers in it: those of a program that has just started.
+    let (before, after) = (Pace::between(first, cut_at), Pace::between(cut_at, readings.last()?));
+    let found = Fall { at: edges[cut], before, after };
+    let falls = before.bytes >= FALLS_BY * after.bytes;
     (falls && left(cut) <= LEFT * squares(&rates)).then_some(found)
 }
 
@@ -232,6 +234,15 @@ mod tests {
         let readings = simulated(0.65, |at| 900e6 * at.min(0.2) + 300e6 * (at.min(0.5) - 0.2).max(0.0));
         let found = fall(&readings, 0.025).unwrap();
         assert!((found.after.bytes / 300e6 - 1.0).abs() < 0.05, "{found:?}");
+    }
+
+    /// A program that starts for a while and then transfers everything at once.
+    #[test]
+    fn pauses_before_the_last_transfers_are_no_falls() {
+        for first in [0.0, 1e5] {
+            let readings = simulated(0.245, |at| first * at.min(0.03) / 0.03 + 1e9 * (at - 0.24).max(0.0));
+            assert_eq!(fall(&readings, 0.025), None, "{first}");
+        }
     }
 
     #[test]

@@ -202,7 +202,7 @@ impl TestFiles {
         let made = cold.stamp()?.len;
         if made < len {
             notes.push(format!(
-                "test files have {} instead of {}: writing is slow here",
+                "test files have {} instead of {}: the time of the run permits no more",
                 size::human(made),
                 size::human(len)
             ));

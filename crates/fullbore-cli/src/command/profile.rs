@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
+use fullbore::quote::printable;
 use fullbore::size;
 use fullbore::strategy::{Figure, Learned, Profile as Saved};
 use fullbore::sys::{self, OpenFlags};
@@ -73,7 +74,7 @@ fn show(place: &Path, path: Option<&Path>, json: bool) -> Result<(), Exit> {
         return Exit::print(&format!("{text}\n"));
     }
     if saved.file_systems.is_empty() && !learned.is_empty() {
-        return Exit::print(&learned_table(&learned));
+        return Exit::print(&*printable(&learned_table(&learned)));
     }
     if saved.file_systems.is_empty() {
         let (of, directory) = match path {
@@ -86,7 +87,7 @@ fn show(place: &Path, path: Option<&Path>, json: bool) -> Result<(), Exit> {
             place.display()
         ));
     }
-    Exit::print(&(table(place, &saved) + &learned_table(&learned)))
+    Exit::print(&*printable(&(table(place, &saved) + &learned_table(&learned))))
 }
 
 fn table(place: &Path, saved: &Saved) -> String {

@@ -233,7 +233,7 @@ fn invalid_document_is_named_with_advice() {
 fn wrong_arguments_are_named_and_nothing_is_written() {
     let dir = dir();
     let cases: [(&str, &[&str]); 16] = [
-        ("a.json b.json --fail-on slower:5", &["slower:5", "%"]),
+        ("a.json b.json --fail-on slower:x", &["slower:x", "percentage"]),
         ("a.json b.json --fail-on worse:5%", &["worse", "slower"]),
         ("a.json b.json --margin three", &["--margin", "percentage"]),
         ("a.json b.json --margin 100%", &["--margin", "less"]),

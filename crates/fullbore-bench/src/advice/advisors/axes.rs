@@ -125,6 +125,9 @@ pub(super) fn depth(sweep: &Sweep<'_>) -> Option<Candidate> {
     Some(ratio.candidate([last], sweep.topic("depth", chosen), text))
 }
 
+/// The largest possible gain of more workers for them not to pay: the end of the interval.
+const MOST_GAIN: f64 = 0.1;
+
 /// The number of workers that pays, or the cost of further ones.
 pub(super) fn workers(sweep: &Sweep<'_>) -> Option<Candidate> {
     let (count, chosen) = sweep.reaching(AT_PEAK)?;
@@ -147,9 +150,15 @@ pub(super) fn workers(sweep: &Sweep<'_>) -> Option<Candidate> {
         let text = format!("Use no more than {enough}; {most} take {times} the time{cpu_cost}.");
         return Some(ratio.candidate([], topic, text));
     }
+    // Wide intervals do not show that more workers gain nothing.
+    let gain = 1.0 / ratio.found.estimate.low - 1.0;
+    if gain > MOST_GAIN {
+        return None;
+    }
     ratio.cpu_higher((highest_count, base), topic, |times| {
         format!(
-            "Use no more than {enough}; {most} are not significantly faster and take {times} the CPU time."
+            "Use no more than {enough}; {most} are at most {} faster and take {times} the CPU time.",
+            units::percent(gain.max(0.01))
         )
     })
 }

@@ -57,6 +57,13 @@ impl Load {
             notes.add("iodepth", "a synchronous I/O engine has one request in flight at any iodepth");
         }
         let (half, file) = options.lengths(random, notes)?;
+        let named = section.entries.iter().any(|entry| entry.name == "filename");
+        if workers > 1 && random && !named {
+            notes.add(
+                "numjobs",
+                "fio gives each job a file of its own unless filename names one: measured on one file",
+            );
+        }
         let stripe = if workers > 1 && !random { options.stripe(workers, request)? } else { None };
         if stripe.is_none() {
             options.refuse_zones()?;
@@ -264,7 +271,8 @@ impl<'s> JobOptions<'s> {
             of_ioengine(name, direct, durable).map_err(|why| self.wrong("ioengine", why))?;
         remark.into_iter().chain(counterpart.remark).for_each(|remark| notes.add("", remark));
         for (option, value) in counterpart.settings {
-            if self.text(option)? != Some(value) && self.on(option)? != Some(true) {
+            let given = self.options.get(option).and_then(|entry| entry.value.as_deref());
+            if given != Some(value) && self.on(option)? != Some(true) {
                 notes.add(
                     "",
                     "the ring always has registered buffers and a registered file, and one buffer per request",

@@ -91,7 +91,8 @@ pub(super) fn sections(text: &str) -> Result<Vec<Section>, ImportError> {
         let wrong = |why: &str| ImportError { line, option: described.to_owned(), why: why.to_owned() };
         if let Some(rest) = described.strip_prefix('[') {
             let Some((name, "")) = rest.split_once(']') else { return Err(wrong("no job name in [ ]")) };
-            in_global = name == "global";
+            // fio compares only the first letters.
+            in_global = name.starts_with("global");
             if !in_global {
                 jobs.push(Section { name: name.to_owned(), line, entries: global.clone() });
             }
@@ -198,6 +199,11 @@ mod tests {
             ]
         );
         assert_eq!(described(&jobs[1])[2], (9, "bs".to_owned(), some("8k")));
+        let names: Vec<_> = sections("[globals]\nbs=1m\n[Global]\n").unwrap();
+        assert_eq!(
+            names.iter().map(|job| (&*job.name, job.entries.len())).collect::<Vec<_>>(),
+            [("Global", 1)]
+        );
     }
 
     #[test]

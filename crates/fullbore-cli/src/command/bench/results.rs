@@ -8,10 +8,12 @@ use std::time::SystemTime;
 
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{Durability, FileKind, HeldDir, Output, Placement, Temporary};
+use fullbore::quote::Shown;
 use fullbore::stream::FileStream;
 use fullbore::sys::{self, AtFlags};
 use fullbore_bench::document::{DOCUMENT, Document, rfc3339};
 use fullbore_bench::{csv, report};
+use fullbore_cli::progress::note_end;
 
 use crate::exit::Exit;
 
@@ -63,6 +65,10 @@ impl ResultsFolder {
         if let Some(folder) = self.empty.take() {
             folder.keep();
         }
+        let folder = Shown(&self.path);
+        note_end(format!(
+            "the measurements so far are in {folder}: fullbore bench run --resume {folder} continues"
+        ));
         Ok(())
     }
 

@@ -123,7 +123,7 @@ enum PeerProgram {
 }
 
 /// The time of the quick run, in seconds.
-const QUICK_TIME: u64 = 85;
+const QUICK_TIME: Duration = Duration::from_secs(85);
 
 /// The default time of a cell, in seconds.
 const CELL_TIME: f64 = 3.5;
@@ -196,8 +196,7 @@ fn may_leave_out(sets: &[(String, String)]) -> bool {
 }
 
 impl MeasureArgs {
-    pub(super) fn quick(mut self) -> Result<(), Exit> {
-        self.time.get_or_insert(QUICK_TIME);
+    pub(super) fn quick(self) -> Result<(), Exit> {
         self.measure(vec![("quick".into(), QUICK.into())], None, false)
     }
 
@@ -228,6 +227,12 @@ impl MeasureArgs {
 
     fn resume_run(self, folder: ResultsFolder, document: Document) -> Result<(), Exit> {
         let run = &document.run;
+        if run.complete && self.time.is_none() && self.precision.is_none() {
+            return Err(Exit::failure(format!(
+                "{}: the run is complete: --time SECONDS or --precision PERCENT continues it",
+                folder.path().display()
+            )));
+        }
         let directories = match run.directories.as_slice() {
             [] => vec![PathBuf::from(&run.directory)],
             several => several.iter().map(PathBuf::from).collect(),
@@ -272,7 +277,8 @@ impl MeasureArgs {
             cells += shares(text).map_err(|error| Exit::failure(format!("{name}: {error}")))?;
         }
         let by_cells = (cells as f64 * CELL_TIME).clamp(RUN_TIME.0, RUN_TIME.1);
-        Ok(self.time.map_or(Duration::from_secs_f64(by_cells), Duration::from_secs))
+        let usual = if may_leave_out(sets) { QUICK_TIME } else { Duration::from_secs_f64(by_cells) };
+        Ok(self.time.map_or(usual, Duration::from_secs))
     }
 
     fn execute(&self, options: &Options, mut folder: ResultsFolder) -> Result<(), Exit> {
