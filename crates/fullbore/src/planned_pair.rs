@@ -5,8 +5,6 @@ use std::ops::ControlFlow;
 use fullbore_io::error::Result;
 use fullbore_io::file::File;
 
-#[cfg(doc)]
-use crate::job::Job;
 use crate::pattern::{self, Comparison, Differences, Extent, Progress, Side, Stats};
 use crate::strategy::Plan;
 
@@ -53,7 +51,7 @@ impl PlannedPair<'_> {
     /// Finds the first difference.
     ///
     /// # Errors
-    /// Those of every [run](Job).
+    /// Those of every [run](crate::Job).
     pub fn compare(&self, extent: &Extent) -> Result<(Comparison, Stats)> {
         let [left, right] = self.sides();
         let (stats, found) = pattern::compare(&left, &right, extent, self.progress)?;

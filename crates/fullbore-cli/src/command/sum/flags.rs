@@ -304,7 +304,7 @@ impl Sum {
         if let (Some(bits), Some(blake2b)) =
             (length, hashes.iter_mut().find(|hash| hash.algorithm().name == "blake2b"))
         {
-            *blake2b = Hash::blake2b(blake2b_bytes(bits)?).map_err(|error| Exit::failure(error))?;
+            *blake2b = Hash::blake2b(blake2b_bytes(bits)?).map_err(Exit::failure)?;
             length = None;
         }
         let any_blake3 = hashes.iter().any(|hash| hash.algorithm().name == "blake3");
