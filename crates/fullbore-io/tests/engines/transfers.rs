@@ -173,7 +173,7 @@ fn closed_queues_release_the_file() {
     each(|directory, method, cache| {
         let path = write_file(directory, "locked", bytes(8 * ALIGNMENT, 8));
         let file = File::open(&path).unwrap();
-        file.lock().unwrap();
+        file.lock_shared().unwrap();
         assert_eq!(
             read(method, cache, &file, 8 * ALIGNMENT, (4, ALIGNMENT)).unwrap(),
             bytes(8 * ALIGNMENT, 8)
