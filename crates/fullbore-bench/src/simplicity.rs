@@ -3,9 +3,13 @@
 use fullbore::engine;
 
 use crate::document::{Allocation, Cell, FileState, Labels, Summary};
+use crate::stats::Estimate;
 
 /// Strategies whose median rate is within this share of the fastest count as equal to it.
 pub(crate) const EQUAL: f64 = 0.05;
+
+/// A strategy whose interval reaches below this share of the fastest median is a risk: some of its samples were slow.
+const RISK: f64 = 2.0 / 3.0;
 
 /// Rank of an access method: commands, then the registry, the simplest first. Others rank as the last.
 fn rank(method: &str) -> usize {
@@ -40,15 +44,15 @@ impl Effort {
     }
 }
 
-/// The cell to choose among measured ones, and the fastest: of those within [`EQUAL`] of the fastest the simplest, of
-/// equally simple ones the fastest. `None` if none was measured.
+/// The cell to choose among measured ones, and the fastest: of those within [`EQUAL`] of the fastest the simplest without a
+/// [`RISK`], if there is one; of equally simple ones the fastest. `None` if none was measured.
 pub(crate) fn choose<'a>(cells: &[&'a Cell]) -> Option<(&'a Cell, &'a Cell)> {
-    let rated = |cell: &&'a Cell| Some((*cell, cell.summary.as_ref()?.rate.value));
-    let mut rated: Vec<(&Cell, f64)> = cells.iter().filter_map(rated).collect();
-    rated.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let (fastest, top) = *rated.first()?;
-    let equal = rated.iter().take_while(|(_, rate)| rate * (1.0 + EQUAL) >= top);
-    let (chosen, _) = equal.min_by_key(|(cell, _)| Effort::of(&cell.labels))?;
+    let rated = |cell: &&'a Cell| Some((*cell, cell.summary.as_ref()?.rate));
+    let mut rated: Vec<(&Cell, Estimate)> = cells.iter().filter_map(rated).collect();
+    rated.sort_by(|a, b| b.1.value.total_cmp(&a.1.value));
+    let (fastest, Estimate { value: top, .. }) = *rated.first()?;
+    let equal = rated.iter().take_while(|(_, rate)| rate.value * (1.0 + EQUAL) >= top);
+    let (chosen, _) = equal.min_by_key(|(cell, rate)| (rate.low < RISK * top, Effort::of(&cell.labels)))?;
     Some((chosen, fastest))
 }
 
@@ -101,6 +105,18 @@ mod tests {
         let at = |simple: f64| [cell("uring", 2, 8, 1e9), cell("buffered", 1, 1, simple)];
         assert_eq!(chosen(&at(0.96e9)), pair("buffered/1/1", "uring/2/8"));
         assert_eq!(chosen(&at(0.94e9)), pair("uring/2/8", "uring/2/8"));
+    }
+
+    /// A buffered read that is slow now and then is no equal choice.
+    #[test]
+    fn a_simple_strategy_with_slow_samples_is_not_chosen() {
+        let mut slow_at_times = cell("buffered", 1, 1, 0.98e9);
+        slow_at_times.summary.as_mut().unwrap().rate.low = 0.5e9;
+        let uring = cell("uring", 2, 8, 1e9);
+        assert_eq!(chosen(&[uring.clone(), slow_at_times.clone()]).0, "uring/2/8");
+        let as_fast = Cell { id: "direct".into(), ..cell("direct", 2, 1, 0.97e9) };
+        assert_eq!(chosen(&[uring, slow_at_times.clone(), as_fast]).0, "direct");
+        assert_eq!(chosen(&[slow_at_times]).0, "buffered/1/1");
     }
 
     #[test]

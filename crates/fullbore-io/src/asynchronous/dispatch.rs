@@ -1,5 +1,6 @@
 //! Admission, start and completion of operations: one lock, a ring, and threads.
 
+use std::cell::Cell;
 use std::io;
 use std::sync::{Arc, MutexGuard, OnceLock};
 use std::task::{Poll, Waker};
@@ -14,6 +15,11 @@ use crate::sys::shared_ring::{RingWaiter, SharedRing};
 use crate::sys::{Code, Wake};
 
 const FORKED: &str = "the driver was created before this process was forked: create another";
+
+thread_local! {
+    /// The driver whose wakers this thread calls.
+    static WAKING: Cell<*const Dispatch> = const { Cell::new(std::ptr::null()) };
+}
 
 /// The state shared by the clones of a driver, its threads and its futures.
 pub(super) struct Dispatch {
@@ -61,8 +67,16 @@ impl Dispatch {
         self.core.lock()
     }
 
-    /// Releases the lock, then calls the noted wakers and drops the noted operations.
+    /// Releases the lock, then calls the noted wakers and drops the noted operations. If a waker that it calls comes here again, it
+    /// leaves those noted since to this call: thousands of nested calls would overflow the stack.
     pub(super) fn unlock<'a>(&'a self, mut core: Locked<'a>) {
+        if core.wakes.is_empty() && core.gone.is_empty() {
+            return;
+        }
+        let outer = WAKING.try_with(|waking| waking.replace(self)).unwrap_or(std::ptr::null());
+        if std::ptr::eq(outer, self) {
+            return;
+        }
         // A few at a time on the stack: taking the vectors would allocate new ones.
         while !core.wakes.is_empty() || !core.gone.is_empty() {
             let wakes: [Option<Waker>; 8] = std::array::from_fn(|_| core.wakes.pop());
@@ -72,6 +86,7 @@ impl Dispatch {
             catch_panic(|| gone.map_or((), Operation::abandon));
             core = self.lock();
         }
+        let _ = WAKING.try_with(|waking| waking.set(outer));
     }
 
     /// True in a forked child. The threads exist only in the parent, one of them may have held the lock at the fork, and the ring

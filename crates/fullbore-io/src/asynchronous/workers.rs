@@ -74,17 +74,14 @@ impl Dispatch {
                 Some(Operation::Blocking(task)) => {
                     let task = task.take();
                     drop(core);
-                    // A panic must neither end the thread nor leave a future that waits forever.
-                    let run = std::panic::AssertUnwindSafe(|| task.map_or(Ok(0), |task| task()));
-                    let outcome = std::panic::catch_unwind(run)
-                        .unwrap_or_else(|_| Err(io::Error::other("the call panicked")));
-                    self.ended(self.lock(), key, outcome);
+                    let outcome = contained(|| task.map_or(Ok(0), |task| task()));
+                    self.ended(self.lock(), key, outcome.and_then(|outcome| outcome));
                 }
                 Some(Operation::Transfer(movement)) => {
                     let Some((file, mut loan)) = movement.owned.take() else { continue };
                     let (how, offset, flags) = (movement.how, movement.offset, movement.flags);
                     drop(core);
-                    let outcome = match (how, offset) {
+                    let outcome = contained(|| match (how, offset) {
                         (How::CacheMode, _) => {
                             interrupted(|| Some(by_cache_mode(&file, &mut loan, offset.unwrap_or(0))))
                         }
@@ -92,7 +89,8 @@ impl Dispatch {
                         _ => interrupted(|| {
                             Some(sys::transfer_loan(&mut loan, file.as_handle(), offset, flags))
                         }),
-                    };
+                    })
+                    .unwrap_or_else(|panicked| Some(Err(panicked)));
                     core = self.lock();
                     core.give_back(key, file, loan);
                     let Some(outcome) = outcome else {
@@ -115,6 +113,12 @@ impl Dispatch {
             }
         }
     }
+}
+
+/// Makes a call, a panic of which must neither end the thread nor leave a future that waits forever.
+fn contained<T>(call: impl FnOnce() -> T) -> io::Result<T> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(call))
+        .map_err(|_| io::Error::other("the call panicked"))
 }
 
 /// A thread that does not count among the driver's, and an operation that does not count towards its limit.

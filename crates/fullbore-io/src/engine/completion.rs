@@ -32,7 +32,18 @@ impl IoQueue {
         }
         self.in_flight += 1;
         self.draining = false;
-        self.submit(Request { token: slot as u64, direction, offset, buf, from: 0, most: LONGEST })
+        let submitted =
+            self.submit(Request { token: slot as u64, direction, offset, buf, from: 0, most: LONGEST });
+        if submitted.is_err() {
+            self.release(slot);
+        }
+        submitted
+    }
+
+    /// Ends the request of a slot.
+    fn release(&mut self, slot: usize) {
+        self.vacant.push(slot);
+        self.in_flight -= 1;
     }
 
     /// Queues a request, unless a plan fails it; reaps completions first if the engine's queue is full.
@@ -55,7 +66,7 @@ impl IoQueue {
         Ok(())
     }
 
-    /// Waits for `least` completions and handles all that are available.
+    /// Waits for `least` completions and handles all that are available. Fails with the first error of a request.
     pub(super) fn reap(&mut self, least: usize) -> Result<()> {
         if least > 0 && !self.draining {
             self.stats.waits += 1;
@@ -63,7 +74,14 @@ impl IoQueue {
         }
         self.collect(least.saturating_sub(self.arrived.len()))?;
         let mut arrived = std::mem::take(&mut self.arrived);
-        let result = arrived.drain(..).try_for_each(|completion| self.handle_completion(completion));
+        let mut result = Ok(());
+        for completion in arrived.drain(..) {
+            let slot = completion.request.token as usize;
+            if let Err(error) = self.handle_completion(completion) {
+                self.release(slot);
+                result = result.and(Err(error));
+            }
+        }
         arrived.append(&mut self.arrived);
         self.arrived = arrived;
         result
@@ -111,8 +129,7 @@ impl IoQueue {
                 request.buf.shift(pending.head as isize, whole.saturating_sub(pending.head));
             }
             let since = self.timing.as_ref().map(|timing| timing.since[request.token as usize]);
-            self.vacant.push(request.token as usize);
-            self.in_flight -= 1;
+            self.release(request.token as usize);
             self.done
                 .push_back((Done { token: pending.token, offset: pending.offset, buf: request.buf }, since));
             return Ok(());

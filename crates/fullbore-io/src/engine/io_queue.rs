@@ -322,6 +322,33 @@ mod tests {
     use crate::buf::Pool;
     use crate::engine::method;
 
+    /// A queue continues after an error: the requests of the others complete, and none is awaited for ever.
+    #[test]
+    fn failed_requests_leave_the_queue() {
+        let file = File::open("Cargo.toml").unwrap();
+        let config = EngineConfig { depth: 3, ..EngineConfig::reading(&file) };
+        for name in ["buffered", crate::engine::deep_method().name] {
+            let Ok(mut queue) = IoQueue::open(method(name).unwrap(), &config, Some(1 << 30)) else {
+                continue;
+            };
+            let mut pool = Pool::new(3, 4096).unwrap();
+            for (token, offset) in [(0, 1 << 20), (1, 0), (2, 2 << 20)] {
+                queue.read(token, offset, 9, pool.take().unwrap()).unwrap();
+            }
+            let (mut done, mut failed) = (0, 0);
+            while queue.in_flight() > 0 || done == 0 {
+                match queue.next() {
+                    Ok(Some(read)) => done += u32::from(read.token == 1),
+                    Ok(None) => break,
+                    Err(error) => failed += u32::from(error.kind() == ErrorKind::Changed),
+                }
+            }
+            assert!(done == 1 && (1..=2).contains(&failed), "{name}: {done} {failed}");
+            assert!(queue.read(3, 0, 9, Pool::new(1, 4096).unwrap().take().unwrap()).is_ok());
+            assert!(queue.next().unwrap().is_some());
+        }
+    }
+
     #[test]
     fn waits_after_drain_are_not_counted() {
         let file = File::open("Cargo.toml").unwrap();

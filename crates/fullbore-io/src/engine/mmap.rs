@@ -7,6 +7,7 @@ use super::method::{Capabilities, Engine, EngineConfig, Method};
 use super::synchronous::{Calls, Synchronous};
 use crate::buf::{Completion, Direction, Request};
 use crate::file::{File, FileKind};
+use crate::lock::Mutex;
 use crate::sys::map::Map;
 use crate::sys::{self, AsHandle, Code, Handle};
 
@@ -122,9 +123,13 @@ impl Calls for Mapping {
             return Ok(0);
         }
         let end = offset + data.len() as u64;
-        if end > sys::status(&self.file)?.size {
-            // A mapping cannot grow its file.
-            sys::truncate(&self.file, end)?;
+        if end > self.size()? {
+            // A mapping cannot grow its file. One thread at a time does, so that none shortens it again.
+            static GROWING: Mutex<()> = Mutex::new(());
+            let _turn = GROWING.lock();
+            if end > self.size()? {
+                sys::truncate(&self.file, end)?;
+            }
             self.current = None;
         }
         let (map, place) = self.window(offset, data.len())?;

@@ -1,11 +1,11 @@
 //! Directories held open, so that names in them are resolved once, independent of later changes to the paths.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicIsize, Ordering};
 
 use std::sync::{Arc, LazyLock, Weak};
 
@@ -40,8 +40,8 @@ struct OpenDir {
 /// The flags of its descriptor. Attributes are set through it, so `O_PATH` alone does not suffice.
 const FLAGS: OpenFlags = OpenFlags::READ.union(OpenFlags::DIRECTORY);
 
-/// The number of open descriptors that can be released.
-static OPEN: AtomicUsize = AtomicUsize::new(0);
+/// The number of open descriptors that can be released; one that is released before it is counted may make it negative.
+static OPEN: AtomicIsize = AtomicIsize::new(0);
 
 /// The directories that may have one, oldest first.
 static OLDEST: Mutex<VecDeque<Weak<Held>>> = Mutex::new(VecDeque::new());
@@ -212,7 +212,7 @@ impl Held {
     /// Closes the descriptor, if it can be reopened; true if there was one.
     fn release(&self) -> bool {
         let open = self.parent.is_some() && self.state.lock().fd.take().is_some();
-        OPEN.fetch_sub(usize::from(open), Ordering::Relaxed);
+        OPEN.fetch_sub(isize::from(open), Ordering::Relaxed);
         open
     }
 
@@ -253,7 +253,7 @@ fn note(held: &Arc<Held>) {
     oldest.push_back(Arc::downgrade(held));
     let open = OPEN.fetch_add(1, Ordering::Relaxed) + 1;
     let mut back = Vec::new();
-    let mut over = open.saturating_sub(*MOST);
+    let mut over = usize::try_from(open).unwrap_or(0).saturating_sub(*MOST);
     while over > 0
         && let Some(old) = oldest.pop_front()
     {
@@ -266,7 +266,8 @@ fn note(held: &Arc<Held>) {
         back.push(old);
     }
     if oldest.len() > 4 * *MOST {
-        oldest.retain(|old| old.strong_count() > 0);
+        let mut listed = HashSet::new();
+        oldest.retain(|old| old.strong_count() > 0 && listed.insert(old.as_ptr()));
     }
     drop(oldest);
     // Dropping the last reference to a directory drops its parents too, which may be in the list themselves.
@@ -332,7 +333,7 @@ mod tests {
         }
         for held in &chain {
             assert!(held.fd().is_ok());
-            assert!(OPEN.load(Ordering::Relaxed) <= *MOST + 64);
+            assert!(OPEN.load(Ordering::Relaxed) <= *MOST as isize + 64);
         }
         crate::file::sweep::remove_tree(&chain[0], OsStr::new("d"));
         assert_eq!(fs::read_dir(room.path()).unwrap().count(), 0);

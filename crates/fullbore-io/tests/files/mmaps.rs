@@ -175,3 +175,22 @@ fn threads_share_a_mapping() {
         }
     });
 }
+
+/// A signal that another process sends is no access to a mapping: it ends the process as it would without one.
+#[cfg(unix)]
+#[test]
+fn a_sent_bus_error_ends_the_process() {
+    use std::os::unix::process::ExitStatusExt;
+    const CHILD: &str = "FULLBORE_TEST_BUS_ERROR";
+    if std::env::var_os(CHILD).is_some() {
+        let file = File::open("Cargo.toml").unwrap();
+        let mmap = file.map(0..10).unwrap();
+        mmap.read_at(&mut [0; 10], 0).unwrap();
+        let kill = format!("kill -BUS {}", std::process::id());
+        let _ = std::process::Command::new("sh").args(["-c", &kill]).status();
+        std::thread::sleep(Duration::from_secs(20));
+        std::process::exit(1);
+    }
+    let output = alone("mmaps::a_sent_bus_error_ends_the_process").env(CHILD, "1").output().unwrap();
+    assert_eq!(output.status.signal(), Some(if cfg!(target_os = "linux") { 7 } else { 10 }), "{output:?}");
+}

@@ -305,9 +305,15 @@ pub fn coarse_time() -> Time {
     (time.tv_sec, time.tv_nsec)
 }
 
+#[cfg(not(target_os = "macos"))]
+pub fn pipe() -> Result<(Handle, Handle)> {
+    Ok(rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?)
+}
+
+/// macOS has no call that does both: a child that another thread starts in between inherits the pipe.
+#[cfg(target_os = "macos")]
 pub fn pipe() -> Result<(Handle, Handle)> {
     let (reader, writer) = rustix::pipe::pipe()?;
-    // macOS has no call that does both: a child that another thread starts in between inherits the pipe.
     for end in [&reader, &writer] {
         rustix::io::fcntl_setfd(end, rustix::io::FdFlags::CLOEXEC)?;
     }

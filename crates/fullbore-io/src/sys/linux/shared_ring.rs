@@ -147,12 +147,19 @@ impl<F: AsFd> SharedRing<F> {
 
     /// Submits the queued entries, in as many calls as necessary: one left in the queue would never complete.
     pub(crate) fn submit(&mut self) {
+        let mut held = false;
         while self.queued() > 0 {
             if self.ring.submit().is_err_and(|error| error.kind() != io::ErrorKind::Interrupted) {
                 // Temporarily out of memory (`EAGAIN`, `ENOMEM`), or too many completions wait (`EBUSY`).
                 self.collect();
+                held = true;
                 std::thread::sleep(Duration::from_micros(100));
             }
+        }
+        if held && !self.collected.is_empty() {
+            // The thread that waits for completions may have missed those.
+            self.nudge();
+            let _ = self.ring.submit();
         }
     }
 

@@ -181,9 +181,14 @@ impl<F: AsFd> Drop for Ring<F> {
     fn drop(&mut self) {
         if !drain(self, |ring| ring.outstanding) {
             std::mem::forget(std::mem::take(&mut self.flight));
-        } else if self.registered_file {
-            // The kernel tears down a closed ring later, and would keep the file open for some 40 ms.
+            return;
+        }
+        // The kernel tears down a closed ring later: for some 40 ms, the file would be open and the memory in use.
+        if self.registered_file {
             let _ = self.ring.submitter().unregister_files();
+        }
+        if self.registered_buffers {
+            let _ = self.ring.submitter().unregister_buffers();
         }
     }
 }

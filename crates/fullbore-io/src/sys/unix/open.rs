@@ -1,5 +1,6 @@
 //! Handles of open files, which are file descriptors: opening, flags, paths, closing.
 
+use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, IntoRawFd};
 use std::path::{Path, PathBuf};
@@ -157,7 +158,12 @@ pub fn open_at(directory: impl AsFd, name: impl PathArg, flags: OpenFlags, mode:
     if flags.contains(OpenFlags::UNNAMED) {
         return Err(Code::UNSUPPORTED);
     }
-    let file = rustix::fs::openat(directory, name, flags.to_system(), permissions(mode));
+    let open = |name: &CStr| {
+        rustix::io::retry_on_intr(|| {
+            rustix::fs::openat(&directory, name, flags.to_system(), permissions(mode))
+        })
+    };
+    let file = name.into_with_c_str(open);
     // FreeBSD has another error than POSIX for a symbolic link that is not followed.
     #[cfg(target_os = "freebsd")]
     let file = file.map_err(|error| match error {

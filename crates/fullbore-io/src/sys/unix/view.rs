@@ -40,8 +40,10 @@ fn errno_place() -> *mut libc::c_int {
 
 extern "C" fn on_bus_error(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: the kernel passes a valid siginfo to a handler installed with SA_SIGINFO.
-    let address = unsafe { (*info).si_addr() } as usize;
-    if let Some((Range { end, .. }, writable)) = fault_at(address) {
+    let (code, address) = unsafe { ((*info).si_code, (*info).si_addr() as usize) };
+    // A signal that a process sent (`kill`), not an access: these codes are negative on Linux, and large on other systems.
+    let sent = code <= 0 || code >= 0x1_0000;
+    if let Some((Range { end, .. }, writable)) = fault_at(address).filter(|_| !sent) {
         let page = address & !(PAGE.load(Ordering::Relaxed) - 1);
         // Writable pages count towards the limits of committed memory and of data: the rest of a large mapping may exceed them.
         let protection = libc::PROT_READ | if writable { libc::PROT_WRITE } else { 0 };
@@ -79,9 +81,18 @@ extern "C" fn on_bus_error(signal: libc::c_int, info: *mut libc::siginfo_t, cont
                     handler(signal);
                 }
             }
+            Some(previous) if sent && previous.sa_sigaction == libc::SIG_IGN => return,
             _ => {
                 libc::signal(signal, libc::SIG_DFL);
             }
+        }
+        // No instruction repeats a signal that was sent. The handler of std restores the default, too.
+        let mut now: libc::sigaction = std::mem::zeroed();
+        if sent
+            && libc::sigaction(signal, std::ptr::null(), &raw mut now) == 0
+            && now.sa_sigaction == libc::SIG_DFL
+        {
+            libc::raise(signal);
         }
     }
 }
