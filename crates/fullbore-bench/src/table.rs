@@ -316,11 +316,13 @@ pub fn summary(document: &Document, options: TableOptions) -> String {
     let regrets = document.findings.regrets.iter().filter(|found| found.regret.low > 0.0);
     let worst = regrets.max_by(|a, b| a.regret.value.total_cmp(&b.regret.value));
     let worst = worst.map(|found| entry(found.text()));
-    // The heading of the next part has room in any case.
-    room = room.saturating_sub(worst.as_ref().map_or(0, Sheet::lines) + FRAME);
+    room = room.saturating_sub(worst.as_ref().map_or(0, Sheet::lines));
     add(&mut sheet, "Advice", entries, rest.len(), &mut room);
-    room += FRAME;
     sheet.text.extend(worst.map(|entry| entry.text));
+    // Advice comes first: the experiments have the room that it leaves.
+    if room <= FRAME {
+        return sheet.text + &last.text;
+    }
     let all = experiments(&document.experiments, &document.cells);
     let sentences = all.iter().filter_map(|experiment| {
         let sentence =

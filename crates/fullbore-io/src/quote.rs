@@ -42,7 +42,6 @@ impl fmt::Display for Shown<'_> {
 /// ```
 /// use fullbore_io::quote::printable;
 /// assert_eq!(printable("a\tb\n"), "a\tb\n");
-/// assert_eq!(printable("\u{202e}gnp.exe"), "\\u202egnp.exe");
 /// assert_eq!(printable("\x1b[31mred \u{9b}2J"), "\\u001b[31mred \\u009b2J");
 /// ```
 pub fn printable(text: &str) -> Cow<'_, str> {
@@ -92,10 +91,8 @@ pub fn clipped(message: &str) -> Cow<'_, str> {
     lines.collect::<Vec<_>>().join("\n").into()
 }
 
-/// True for characters that terminals obey, and for those that reverse the order of others.
 fn is_control(character: char) -> bool {
-    let reverses = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    reverses || character.is_control() && character != '\n' && character != '\t'
+    character.is_control() && character != '\n' && character != '\t'
 }
 
 fn quoted_bytes(bytes: &[u8], prints: &impl Fn(char) -> bool, always: bool) -> Vec<u8> {
