@@ -174,8 +174,8 @@ fn add_course(
     let same = (sample.bytes as f64 / moved - 1.0).abs() <= COUNTED;
     // Without a limit, a fall is chance. The start of a peer is part of the recording alone.
     let counts = |steady: &SteadyPace| elastic && same && steady.seconds <= sample.seconds;
-    let steady =
-        steady_pace(recording, period).filter(|steady| limits.limited(counters.writes) && counts(steady));
+    let limited = limits.limited(counters.writes);
+    let steady = limited.then(|| steady_pace(recording, period)).flatten().filter(counts);
     if let Some(SteadyPace { pace, seconds, .. }) = steady {
         let bytes = pace.bytes * seconds * sample.bytes as f64 / moved;
         sample.steady = Some(SteadyPart { bytes, seconds });

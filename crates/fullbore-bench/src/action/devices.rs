@@ -14,7 +14,7 @@ use serde::Deserialize;
 use super::concurrent::{FileRange, Transfers, prepare, span};
 use super::one_way::{Direction, OneWayIo, Precondition};
 use super::requested_strategy::RequestedStrategy;
-use super::settings::{Bytes, Settings, settings};
+use super::settings::{Bytes, Settings, number_or_text, settings};
 use super::striped::{self, Layout};
 use super::workload::{ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload};
 use crate::document::{CacheState, Disks, Labels};
@@ -45,7 +45,8 @@ struct DevicesSpec {
     #[serde(default)]
     mode: Mode,
     /// Number of disks, or their numbers: see [`DiskSelection`].
-    targets: Targets,
+    #[serde(deserialize_with = "number_or_text")]
+    targets: String,
     /// Consecutive bytes of a striped file on one disk.
     chunk: Option<Bytes>,
 }
@@ -65,31 +66,20 @@ enum Mode {
     Striped,
 }
 
-/// A number, or a text: one or more numbers with `+` between them.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum Targets {
-    Number(u32),
-    Text(String),
-}
-
 /// The disks of a trial, counted from 1 in the order of `--dir`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct DiskSelection(Vec<usize>);
 
 impl DiskSelection {
     /// Parses `3` as the first three disks, or as the third alone; parses `1+3` as the first and the third.
-    fn parse(targets: &Targets, mode: Mode) -> std::result::Result<Self, String> {
+    fn parse(targets: &str, mode: Mode) -> std::result::Result<Self, String> {
         let number = |text: &str| match text.trim().parse::<usize>() {
             Ok(number @ 1..=MOST_TARGETS) => Ok(number),
             _ => Err(format!(
                 "targets are numbers from 1 to {MOST_TARGETS}, such as 3 or \"1+3\", not {text:?}"
             )),
         };
-        let named: Vec<usize> = match targets {
-            Targets::Number(count) => vec![number(&count.to_string())?],
-            Targets::Text(text) => text.split('+').map(number).collect::<std::result::Result<_, _>>()?,
-        };
+        let named: Vec<usize> = targets.split('+').map(number).collect::<std::result::Result<_, _>>()?;
         let twice = |at: usize| named[..at].contains(&named[at]);
         if (0..named.len()).any(twice) {
             return Err("targets: name each target once".into());
@@ -301,7 +291,7 @@ mod tests {
     use super::*;
 
     fn selection(text: &str, mode: Mode) -> std::result::Result<Vec<usize>, String> {
-        DiskSelection::parse(&Targets::Text(text.into()), mode).map(|selection| selection.0)
+        DiskSelection::parse(text, mode).map(|selection| selection.0)
     }
 
     #[test]

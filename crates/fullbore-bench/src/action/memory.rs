@@ -7,10 +7,10 @@ use std::time::Instant;
 use fullbore::buf::{Buf, Pool};
 use fullbore::error::Error;
 use fullbore::{Result, probe};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
 use super::one_way::CACHE_LINE;
-use super::settings::{Settings, settings};
+use super::settings::{Settings, number_or_text, settings};
 use super::workload::{
     Contender, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
 };
@@ -27,19 +27,6 @@ struct MemorySpec {
     /// A number, or [`EACH`].
     #[serde(default = "each", deserialize_with = "number_or_text")]
     workers: String,
-}
-
-fn number_or_text<'d, D: Deserializer<'d>>(from: D) -> std::result::Result<String, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Given {
-        Number(u64),
-        Text(String),
-    }
-    Ok(match Given::deserialize(from)? {
-        Given::Number(number) => number.to_string(),
-        Given::Text(text) => text,
-    })
 }
 
 fn each() -> String {

@@ -1,6 +1,6 @@
 //! Settings that several actions share.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Settings of one trial: a value for each key of the grid.
 pub(crate) type Settings = toml::Table;
@@ -26,6 +26,20 @@ impl TryFrom<String> for Bytes {
     fn try_from(text: String) -> Result<Self, String> {
         fullbore::size::parse(&text).map(Self).map_err(|error| error.to_string())
     }
+}
+
+/// Deserialises a number, or a text, as a text.
+pub(super) fn number_or_text<'d, D: Deserializer<'d>>(from: D) -> Result<String, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Given {
+        Number(u64),
+        Text(String),
+    }
+    Ok(match Given::deserialize(from)? {
+        Given::Number(number) => number.to_string(),
+        Given::Text(text) => text,
+    })
 }
 
 /// Returns the word of a setting, as in an experiment.

@@ -196,6 +196,7 @@ mod tests {
             assert_eq!(condition, expected);
             assert_eq!(condition.to_string(), text);
         }
+        assert_eq!("slower:5".parse::<Condition>(), "slower:5%".parse());
         for (text, kind) in [
             ("slower:", "percentage"),
             ("slower:-5%", "percentage"),

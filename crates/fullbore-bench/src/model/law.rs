@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::stats::Estimate;
+use crate::stats::{Estimate, mean, squares};
 
 /// The setting of a point, given for one disk; all disks have the same.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -153,8 +153,8 @@ impl Memory {
             .iter()
             .map(|(&processors, rate)| (f64::from(processors), f64::from(processors) / rate.value))
             .collect();
-        let (number, time) = (mean(&points, |point| point.0), mean(&points, |point| point.1));
-        let spread = squares(&points, number);
+        let (numbers, times): (Vec<f64>, Vec<f64>) = points.iter().copied().unzip();
+        let (number, time, spread) = (mean(&numbers), mean(&times), squares(&numbers));
         let slope = points.iter().map(|point| (point.0 - number) * (point.1 - time)).sum::<f64>() / spread;
         let shared = if spread > 0.0 { slope.clamp(0.0, time / number) } else { 0.0 };
         let errors = fastest.values().map(Estimate::relative_half_width);
@@ -171,8 +171,8 @@ impl Memory {
     /// measurements grow with the distance from the measured numbers.
     pub(super) fn bandwidth(&self, processors: f64) -> (f64, f64) {
         let seconds = self.own + processors * self.shared;
-        let number = mean(&self.measured, |point| point.0);
-        let spread = squares(&self.measured, number);
+        let numbers: Vec<f64> = self.measured.iter().map(|measured| measured.0).collect();
+        let (number, spread) = (mean(&numbers), squares(&numbers));
         let weight = |at: f64| {
             let slope = if spread > 0.0 { (processors - number) * (at - number) / spread } else { 0.0 };
             1.0 / self.measured.len() as f64 + slope
@@ -180,15 +180,6 @@ impl Memory {
         let variance: f64 = self.measured.iter().map(|&(at, error)| (weight(at) * error).powi(2)).sum();
         (processors / seconds, variance.sqrt() / seconds)
     }
-}
-
-fn mean(points: &[(f64, f64)], of: impl Fn(&(f64, f64)) -> f64) -> f64 {
-    points.iter().map(of).sum::<f64>() / points.len() as f64
-}
-
-/// The sum of the squared distances of numbers of processors from `number`.
-fn squares(points: &[(f64, f64)], number: f64) -> f64 {
-    points.iter().map(|point| (point.0 - number).powi(2)).sum()
 }
 
 #[cfg(test)]

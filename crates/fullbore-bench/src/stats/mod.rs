@@ -34,6 +34,7 @@ pub use half_power::{HalfPower, half_power};
 pub use interval::{Bootstrap, Estimate};
 pub use levels::{Level, MIN_SAMPLES_FOR_MODES, Modes, find_modes, levels};
 pub use quantile::{OUTLIER_SCORE, median, median_absolute_deviation, modified_z_scores, outliers, quantile};
+pub(crate) use quantile::{mean, squares};
 pub use repeatability::{REPEATABLE_WITHIN, Repeatability, repeatability};
 pub use request_time::{Law, RequestTime, fit_request_time};
 pub use rng::Xoshiro256;

@@ -53,12 +53,12 @@ pub fn median_absolute_deviation(values: &[f64]) -> Option<f64> {
 pub(super) const MAD_TO_DEVIATION: f64 = 1.482_602_218_505_602;
 
 /// Returns the mean; 0 without values.
-pub(super) fn mean(values: &[f64]) -> f64 {
+pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
 /// Returns the sum of the squared distances from the mean.
-pub(super) fn squares(values: &[f64]) -> f64 {
+pub(crate) fn squares(values: &[f64]) -> f64 {
     let mean = mean(values);
     values.iter().map(|value| (value - mean).powi(2)).sum()
 }

@@ -20,7 +20,7 @@ pub(crate) enum Expected {
     NoSpace,
     /// The device's error.
     Failed,
-    /// The file was truncated: `Changed`, or `UnexpectedEof` of a single call.
+    /// `Changed`: the file was truncated.
     Changed,
 }
 
@@ -59,8 +59,7 @@ impl Expected {
             (Self::Right, Ok(true)) => {}
             (Self::NoSpace, Err(error)) if error.kind() == ErrorKind::NoSpace => {}
             (Self::Failed, Err(error)) if error.kind() == ErrorKind::Io && is_io_error(error) => {}
-            (Self::Changed, Err(error))
-                if matches!(error.kind(), ErrorKind::Changed | ErrorKind::UnexpectedEof) => {}
+            (Self::Changed, Err(error)) if error.kind() == ErrorKind::Changed => {}
             (_, Ok(whole)) => panic!("{name}: no error; bytes right: {whole}"),
             (_, Err(error)) => panic!("{name}: {error} ({:?})", error.kind()),
         }

@@ -43,8 +43,8 @@ impl FromStr for Digest {
         let byte = |&[high, low]: &[u8; 2]| Some(digit(high)? << 4 | digit(low)?);
         let (pairs, rest) = digits.as_bytes().as_chunks();
         let bytes: Option<Vec<u8>> = pairs.iter().map(byte).collect();
-        let invalid =
-            || ParseError::new(format!("{digits:?} is not a digest: write two hexadecimal digits per byte"));
+        // Without the text, which may be long: lists of sums are searched for digests by trial.
+        let invalid = || ParseError::new("a digest is written as two hexadecimal digits per byte");
         bytes.filter(|_| rest.is_empty()).map(Self).ok_or_else(invalid)
     }
 }

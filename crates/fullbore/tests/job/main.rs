@@ -1,5 +1,8 @@
 //! The first programs of a new user, and their edge cases.
 
+mod copies;
+mod inputs;
+
 use std::fs;
 use std::io::{Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
@@ -25,43 +28,6 @@ fn directory() -> (TempDir, PathBuf, Vec<u8>) {
     let (path, text) = (directory.path().join("text"), text());
     fs::write(&path, &text).unwrap();
     (directory, path, text)
-}
-
-#[test]
-fn folds_take_every_kind_of_input() {
-    let (_directory, path, text) = directory();
-    let lines = op::count_lines();
-    let expected = text.iter().filter(|&&byte| byte == b'\n').count() as u64;
-    assert_eq!(fullbore::fold(&lines, &path).unwrap(), expected);
-    assert_eq!(fullbore::fold(&lines, path.to_str().unwrap()).unwrap(), expected);
-    assert_eq!(fullbore::fold(&lines, fullbore::file::File::open(&path).unwrap()).unwrap(), expected);
-    assert_eq!(fullbore::fold(&lines, fs::File::open(&path).unwrap()).unwrap(), expected);
-    assert_eq!(fullbore::fold(&lines, &text[..]).unwrap(), expected);
-    assert_eq!(fullbore::fold(&lines, text.clone()).unwrap(), expected);
-    for strategy in ["method=mmap", "method=uring,depth=8", "cci-mt,workers=3", "method=direct"] {
-        match Job::new().strategy(strategy).unwrap().workers(2).fold(&lines, &path) {
-            Ok((found, stats)) => {
-                assert_eq!((found, stats.bytes), (expected, text.len() as u64), "{strategy}")
-            }
-            Err(error) => assert_eq!(error.kind(), ErrorKind::Unsupported, "{strategy}: {error}"),
-        }
-    }
-}
-
-#[test]
-fn a_partly_read_file_continues_at_its_position_and_a_pipe_is_read_to_its_end() {
-    let (_directory, path, text) = directory();
-    let mut file = fs::File::open(&path).unwrap();
-    file.seek(SeekFrom::Start(100)).unwrap();
-    let rest = text[100..].iter().filter(|&&byte| byte == b'\n').count() as u64;
-    assert_eq!(fullbore::fold(&op::count_lines(), file).unwrap(), rest);
-    let (reader, mut writer) = std::io::pipe().unwrap();
-    let sent = text.clone();
-    let thread = std::thread::spawn(move || writer.write_all(&sent).unwrap());
-    let pipe = fs::File::from(fullbore::sys::Handle::from(reader));
-    let digest = fullbore::fold(&op::sha256(), pipe).unwrap().digest();
-    thread.join().unwrap();
-    assert_eq!(digest, fullbore::fold(&op::sha256(), &text[..]).unwrap().digest());
 }
 
 #[test]
@@ -177,13 +143,6 @@ fn a_fold_over_records_fails_at_one_that_exceeds_a_quarter_of_the_memory() {
 }
 
 #[test]
-fn a_pipe_equals_itself() {
-    let (reader, _writer) = std::io::pipe().unwrap();
-    let pipe = fullbore::file::File::try_from(fs::File::from(fullbore::sys::Handle::from(reader))).unwrap();
-    assert_eq!(fullbore::compare(&pipe, &pipe).unwrap(), Comparison::Equal);
-}
-
-#[test]
 fn an_executor_may_be_used_while_it_emits() {
     let (_directory, path, text) = directory();
     let lines = op::count_lines();
@@ -205,19 +164,6 @@ fn an_executor_may_be_used_while_it_emits() {
     };
     executor.search(&Lengths, &file, &mut Worker::default(), emit).unwrap();
     assert!(!counts.is_empty() && counts.iter().all(|&count| count == expected));
-}
-
-#[test]
-fn copies_accept_trees_and_return_the_first_error() {
-    let (directory, path, text) = directory();
-    let (source, target) = (directory.path().join("tree"), directory.path().join("copy"));
-    fs::create_dir_all(source.join("inner")).unwrap();
-    fs::copy(&path, source.join("inner/file")).unwrap();
-    let stats = fullbore::copy(&source, &target).unwrap();
-    assert_eq!((stats.files, stats.bytes()), (1, text.len() as u64));
-    assert!(fs::read(target.join("inner/file")).unwrap() == text);
-    let error = fullbore::copy(directory.path().join("missing"), &target).unwrap_err();
-    assert!(error.to_string().contains("missing"), "{error}");
 }
 
 #[test]
@@ -305,22 +251,6 @@ fn generated_bytes_have_the_length_asked_for() {
 }
 
 #[test]
-fn a_copy_with_options_reports_its_events() {
-    let (directory, path, _) = directory();
-    let target = directory.path().join("copy");
-    let names: Mutex<Vec<PathBuf>> = Mutex::default();
-    let options = CopyOptions { report_names: true, ..CopyOptions::default() };
-    let stats = Job::new()
-        .copy_with([(&path, &target)], &options, |event| {
-            if let CopyEvent::Copied { target, .. } = event {
-                names.lock().unwrap().push(target);
-            }
-        })
-        .unwrap();
-    assert_eq!((stats.files, names.into_inner().unwrap()), (1, vec![target]));
-}
-
-#[test]
 fn both_sides_of_a_comparison_are_read_alike() {
     let (directory, path, text) = directory();
     let short = write_file(directory.path(), "short", &text[..100_000]);
@@ -336,29 +266,6 @@ fn both_sides_of_a_comparison_are_read_alike() {
         let plans = std::mem::take(&mut *plans.lock().unwrap());
         assert!(plans.len() == 2 && plans[0] == plans[1] && plans[0].starts_with("1 "), "{plans:?}");
     }
-}
-
-#[test]
-fn a_verified_copy_reports_the_workers_that_run() {
-    let (directory, path, text) = directory();
-    let target = directory.path().join("copy");
-    let options = CopyOptions { verify: true, report_plans: true, ..CopyOptions::default() };
-    let workers = |job: Job| {
-        let workers = Mutex::new(Vec::new());
-        let report = |event: CopyEvent| {
-            if let CopyEvent::Planned { plan, .. } = event {
-                workers.lock().unwrap().push(plan.strategy.workers);
-            }
-        };
-        job.copy_with([(&path, &target)], &options, report).unwrap();
-        assert!(fs::read(&target).unwrap() == text);
-        fs::remove_file(&target).unwrap();
-        workers.into_inner().unwrap()
-    };
-    assert!(workers(Job::new())[0] >= 4, "they wait for the device");
-    assert_eq!(workers(Job::new().workers(3)), [3]);
-    // Two stripes of 4 MiB for each.
-    assert_eq!(workers(Job::new().memory_limit(17 << 20)), [2]);
 }
 
 /// Appends to a file when it first sees bytes, and changes none.
@@ -426,38 +333,6 @@ fn runs_over_idle_pipes_can_be_cancelled() {
     cancelled(&|job, pipe| job.compare(&path, pipe).map(drop));
 }
 
-/// A name that waits for the copy of another name makes no backup that its second turn repeats.
-#[test]
-fn postponed_names_are_backed_up_once() {
-    use fullbore::pattern::{Backup, BackupControl, Reflink};
-    let directory = tempfile::tempdir().unwrap();
-    let at = |name: &str| directory.path().join(name);
-    for name in ["source/a", "source/b", "target/b"] {
-        fs::create_dir_all(at(name)).unwrap();
-    }
-    fs::write(at("source/a/x"), vec![1; 4 << 20]).unwrap();
-    fs::hard_link(at("source/a/x"), at("source/b/y")).unwrap();
-    fs::write(at("target/b/y"), "old").unwrap();
-    let mut options = CopyOptions { recursive: true, report_plans: true, ..CopyOptions::default() };
-    options.preserve.links = true;
-    options.reflink = Reflink::Never;
-    options.backup = Some(Backup { control: BackupControl::Numbered, suffix: "~".into() });
-    // While one name is being copied, the other worker reaches the other name.
-    let wait = |event| {
-        let begin = std::time::Instant::now();
-        if let CopyEvent::Planned { .. } = event {
-            while !at("target/b/y.~1~").exists() && begin.elapsed().as_millis() < 500 {
-                std::thread::yield_now();
-            }
-        }
-    };
-    let pairs = [(at("source/."), at("target/."))];
-    let stats = Job::new().workers(2).copy_with(pairs, &options, wait).unwrap();
-    assert_eq!((stats.failed, stats.files, stats.hard_links), (0, 1, 1));
-    assert_eq!(fs::read(at("target/b/y.~1~")).unwrap(), b"old");
-    assert!(!at("target/b/y.~2~").exists());
-}
-
 #[test]
 fn handles_and_settings_are_shared_between_threads() {
     fn shared<T: Send + Sync>() {}
@@ -469,27 +344,6 @@ fn handles_and_settings_are_shared_between_threads() {
     shared::<fullbore::asynchronous::Driver>();
     shared::<fullbore::file::Mmap>();
     shared::<fullbore::strategy::Plan>();
-}
-
-/// Bytes in memory have no access method: a strategy applies to files alone.
-#[test]
-fn bytes_in_memory_work_with_every_strategy() {
-    let (held, path, text) = directory();
-    let other = held.path().join("other");
-    for strategy in ["method=direct", "method=uncached", "method=aio", "cci-mm", "read=mmap,read-cache=keep"]
-    {
-        let Ok(job) = Job::new().strategy(strategy) else { continue };
-        // The file system may refuse a method for the file.
-        if job.transform(&op::shift(1), &path, &other).is_ok() {
-            assert_eq!(job.compare(&path, &text).unwrap().0, Comparison::Equal, "{strategy}");
-        }
-        assert_eq!(job.compare(&text, &text).unwrap().0, Comparison::Equal, "{strategy}");
-        if job.transform(&op::shift(1), &text, &other).is_ok() {
-            assert!(
-                fs::read(&other).unwrap().iter().zip(&text).all(|(&to, &from)| to == from.wrapping_add(1))
-            );
-        }
-    }
 }
 
 #[test]
@@ -522,19 +376,4 @@ fn a_cancelled_job_compares_nothing() {
     for found in [job.compare(&path, &path), job.compare(&text, &text), job.compare(&text, &path)] {
         assert_eq!(found.unwrap_err().kind(), ErrorKind::Cancelled);
     }
-}
-
-#[test]
-fn the_output_of_a_program_is_an_input() {
-    let mut child = std::process::Command::new(std::env::current_exe().unwrap())
-        .arg("--list")
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    let lines = fullbore::fold(&op::count_lines(), child.stdout.take().unwrap()).unwrap();
-    assert!(child.wait().unwrap().success() && lines > 10, "{lines}");
-    let (reader, mut writer) = std::io::pipe().unwrap();
-    writer.write_all(b"one\ntwo\n").unwrap();
-    drop(writer);
-    assert_eq!(fullbore::fold(&op::count_lines(), reader).unwrap(), 2);
 }

@@ -1,0 +1,87 @@
+//! Copies by a job.
+
+use super::*;
+
+#[test]
+fn copies_accept_trees_and_return_the_first_error() {
+    let (directory, path, text) = directory();
+    let (source, target) = (directory.path().join("tree"), directory.path().join("copy"));
+    fs::create_dir_all(source.join("inner")).unwrap();
+    fs::copy(&path, source.join("inner/file")).unwrap();
+    let stats = fullbore::copy(&source, &target).unwrap();
+    assert_eq!((stats.files, stats.bytes()), (1, text.len() as u64));
+    assert!(fs::read(target.join("inner/file")).unwrap() == text);
+    let error = fullbore::copy(directory.path().join("missing"), &target).unwrap_err();
+    assert!(error.to_string().contains("missing"), "{error}");
+}
+
+#[test]
+fn a_copy_with_options_reports_its_events() {
+    let (directory, path, _) = directory();
+    let target = directory.path().join("copy");
+    let names: Mutex<Vec<PathBuf>> = Mutex::default();
+    let options = CopyOptions { report_names: true, ..CopyOptions::default() };
+    let stats = Job::new()
+        .copy_with([(&path, &target)], &options, |event| {
+            if let CopyEvent::Copied { target, .. } = event {
+                names.lock().unwrap().push(target);
+            }
+        })
+        .unwrap();
+    assert_eq!((stats.files, names.into_inner().unwrap()), (1, vec![target]));
+}
+
+#[test]
+fn a_verified_copy_reports_the_workers_that_run() {
+    let (directory, path, text) = directory();
+    let target = directory.path().join("copy");
+    let options = CopyOptions { verify: true, report_plans: true, ..CopyOptions::default() };
+    let workers = |job: Job| {
+        let workers = Mutex::new(Vec::new());
+        let report = |event: CopyEvent| {
+            if let CopyEvent::Planned { plan, .. } = event {
+                workers.lock().unwrap().push(plan.strategy.workers);
+            }
+        };
+        job.copy_with([(&path, &target)], &options, report).unwrap();
+        assert!(fs::read(&target).unwrap() == text);
+        fs::remove_file(&target).unwrap();
+        workers.into_inner().unwrap()
+    };
+    assert!(workers(Job::new())[0] >= 4, "they wait for the device");
+    assert_eq!(workers(Job::new().workers(3)), [3]);
+    // Two stripes of 4 MiB for each.
+    assert_eq!(workers(Job::new().memory_limit(17 << 20)), [2]);
+}
+
+/// A name that waits for the copy of another name makes no backup that its second turn repeats.
+#[test]
+fn postponed_names_are_backed_up_once() {
+    use fullbore::pattern::{Backup, BackupControl, Reflink};
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    for name in ["source/a", "source/b", "target/b"] {
+        fs::create_dir_all(at(name)).unwrap();
+    }
+    fs::write(at("source/a/x"), vec![1; 4 << 20]).unwrap();
+    fs::hard_link(at("source/a/x"), at("source/b/y")).unwrap();
+    fs::write(at("target/b/y"), "old").unwrap();
+    let mut options = CopyOptions { recursive: true, report_plans: true, ..CopyOptions::default() };
+    options.preserve.links = true;
+    options.reflink = Reflink::Never;
+    options.backup = Some(Backup { control: BackupControl::Numbered, suffix: "~".into() });
+    // While one name is being copied, the other worker reaches the other name.
+    let wait = |event| {
+        let begin = std::time::Instant::now();
+        if let CopyEvent::Planned { .. } = event {
+            while !at("target/b/y.~1~").exists() && begin.elapsed().as_millis() < 500 {
+                std::thread::yield_now();
+            }
+        }
+    };
+    let pairs = [(at("source/."), at("target/."))];
+    let stats = Job::new().workers(2).copy_with(pairs, &options, wait).unwrap();
+    assert_eq!((stats.failed, stats.files, stats.hard_links), (0, 1, 1));
+    assert_eq!(fs::read(at("target/b/y.~1~")).unwrap(), b"old");
+    assert!(!at("target/b/y.~2~").exists());
+}

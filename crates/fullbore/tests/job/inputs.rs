@@ -1,0 +1,83 @@
+//! Every kind of input.
+
+use super::*;
+
+#[test]
+fn folds_take_every_kind_of_input() {
+    let (_directory, path, text) = directory();
+    let lines = op::count_lines();
+    let expected = text.iter().filter(|&&byte| byte == b'\n').count() as u64;
+    assert_eq!(fullbore::fold(&lines, &path).unwrap(), expected);
+    assert_eq!(fullbore::fold(&lines, path.to_str().unwrap()).unwrap(), expected);
+    assert_eq!(fullbore::fold(&lines, fullbore::file::File::open(&path).unwrap()).unwrap(), expected);
+    assert_eq!(fullbore::fold(&lines, fs::File::open(&path).unwrap()).unwrap(), expected);
+    assert_eq!(fullbore::fold(&lines, &text[..]).unwrap(), expected);
+    assert_eq!(fullbore::fold(&lines, text.clone()).unwrap(), expected);
+    for strategy in ["method=mmap", "method=uring,depth=8", "cci-mt,workers=3", "method=direct"] {
+        match Job::new().strategy(strategy).unwrap().workers(2).fold(&lines, &path) {
+            Ok((found, stats)) => {
+                assert_eq!((found, stats.bytes), (expected, text.len() as u64), "{strategy}")
+            }
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Unsupported, "{strategy}: {error}"),
+        }
+    }
+}
+
+#[test]
+fn a_partly_read_file_continues_at_its_position_and_a_pipe_is_read_to_its_end() {
+    let (_directory, path, text) = directory();
+    let mut file = fs::File::open(&path).unwrap();
+    file.seek(SeekFrom::Start(100)).unwrap();
+    let rest = text[100..].iter().filter(|&&byte| byte == b'\n').count() as u64;
+    assert_eq!(fullbore::fold(&op::count_lines(), file).unwrap(), rest);
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let sent = text.clone();
+    let thread = std::thread::spawn(move || writer.write_all(&sent).unwrap());
+    let pipe = fs::File::from(fullbore::sys::Handle::from(reader));
+    let digest = fullbore::fold(&op::sha256(), pipe).unwrap().digest();
+    thread.join().unwrap();
+    assert_eq!(digest, fullbore::fold(&op::sha256(), &text[..]).unwrap().digest());
+}
+
+#[test]
+fn a_pipe_equals_itself() {
+    let (reader, _writer) = std::io::pipe().unwrap();
+    let pipe = fullbore::file::File::try_from(fs::File::from(fullbore::sys::Handle::from(reader))).unwrap();
+    assert_eq!(fullbore::compare(&pipe, &pipe).unwrap(), Comparison::Equal);
+}
+
+/// Bytes in memory have no access method: a strategy applies to files alone.
+#[test]
+fn bytes_in_memory_work_with_every_strategy() {
+    let (held, path, text) = directory();
+    let other = held.path().join("other");
+    for strategy in ["method=direct", "method=uncached", "method=aio", "cci-mm", "read=mmap,read-cache=keep"]
+    {
+        let Ok(job) = Job::new().strategy(strategy) else { continue };
+        // The file system may refuse a method for the file.
+        if job.transform(&op::shift(1), &path, &other).is_ok() {
+            assert_eq!(job.compare(&path, &text).unwrap().0, Comparison::Equal, "{strategy}");
+        }
+        assert_eq!(job.compare(&text, &text).unwrap().0, Comparison::Equal, "{strategy}");
+        if job.transform(&op::shift(1), &text, &other).is_ok() {
+            assert!(
+                fs::read(&other).unwrap().iter().zip(&text).all(|(&to, &from)| to == from.wrapping_add(1))
+            );
+        }
+    }
+}
+
+#[test]
+fn the_output_of_a_program_is_an_input() {
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+        .arg("--list")
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = fullbore::fold(&op::count_lines(), child.stdout.take().unwrap()).unwrap();
+    assert!(child.wait().unwrap().success() && lines > 10, "{lines}");
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    writer.write_all(b"one\ntwo\n").unwrap();
+    drop(writer);
+    assert_eq!(fullbore::fold(&op::count_lines(), reader).unwrap(), 2);
+}
