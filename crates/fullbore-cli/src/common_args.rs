@@ -329,7 +329,7 @@ impl RunSummary {
 fn strategies() -> String {
     let names: Vec<_> = NAMED.iter().map(|named| named.name).collect();
     format!(
-        "I/O strategy: auto, a name ({}), fields, or a name and fields, joined by commas: method=mmap (or read= \
+        "I/O strategy: auto, a name ({}), a method, fields, or these joined by commas: method=mmap (or read= \
          and write=), request=256K, depth=8, workers=2, model=serial|striped|pool, stripe=4M, window=16M|whole, \
          alloc=extend|size|fallocate, cache=keep|drop|direct (or read-cache= and write-cache=), \
          completion=any|ordered, budget=64M",

@@ -10,8 +10,9 @@ use fullbore_io::probe;
 use fullbore_io::size;
 
 /// The specified fields; the chooser fills in the others. Parses from a name (`cci-mt`), fields
-/// (`method=mmap,workers=2,request=256K`), or a name and fields that change it (`cci-mt,workers=4`). With `auto` and fields
-/// (`auto,method=mmap`) a long run tries values of the other fields; without `auto`, it keeps the strategy.
+/// (`method=mmap,workers=2,request=256K`), or a name and fields that change it (`cci-mt,workers=4`). The name of an access
+/// method stands for `method=` (`mmap,workers=2`). With `auto` and fields (`auto,mmap`) a long run tries values of the other
+/// fields; without `auto`, it keeps the strategy.
 ///
 /// ```
 /// use fullbore::strategy::StrategySpec;
@@ -81,6 +82,7 @@ impl FromStr for StrategySpec {
             match field.split_once('=') {
                 Some((name, value)) => spec.set(name.trim(), value.trim())?,
                 None if index == 0 && field == "auto" => spec.fixed = false,
+                None if method(field).is_some() => spec.set("method", field)?,
                 None if index == 0 => spec = named(field)?,
                 None => {
                     return Err(ParseError::new(format!(
@@ -133,7 +135,8 @@ impl fmt::Display for StrategySpec {
 
 fn named(name: &str) -> Result<StrategySpec, ParseError> {
     let named = NAMED.iter().find(|named| named.name == name).ok_or_else(|| {
-        let names: Vec<_> = NAMED.iter().map(|named| named.name).collect();
+        let names = NAMED.iter().map(|named| named.name);
+        let names: Vec<_> = names.chain(methods().map(|method| method.name)).collect();
         ParseError::new(format!(
             "there is no strategy {name:?}: name one of auto, {}, or give fields such as method=buffered,request=256K",
             names.join(", ")
@@ -432,6 +435,16 @@ mod tests {
             assert_eq!(spec.to_string(), text);
             assert_eq!(spec.to_string().parse(), Ok(spec));
         }
+    }
+
+    #[test]
+    fn the_name_of_a_method_stands_for_the_field() {
+        for (short, long) in
+            [("mmap,window=64M", "method=mmap,window=64M"), ("auto,buffered", "auto,method=buffered")]
+        {
+            assert_eq!(short.parse::<StrategySpec>(), long.parse());
+        }
+        assert!("request=4K,floppy".parse::<StrategySpec>().is_err());
     }
 
     #[test]

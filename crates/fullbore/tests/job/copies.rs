@@ -13,6 +13,11 @@ fn copies_accept_trees_and_return_the_first_error() {
     assert!(fs::read(target.join("inner/file")).unwrap() == text);
     let error = fullbore::copy(directory.path().join("missing"), &target).unwrap_err();
     assert!(error.to_string().contains("missing"), "{error}");
+    // A copy that the rules exclude names its path, too.
+    let error = fullbore::copy(&path, &path).unwrap_err();
+    assert_eq!((error.kind(), error.path()), (ErrorKind::SameFile, &*path));
+    let error = fullbore::copy(&source, source.join("inner/again")).unwrap_err();
+    assert_eq!((error.kind(), error.path()), (ErrorKind::Invalid, &*source));
 }
 
 #[test]

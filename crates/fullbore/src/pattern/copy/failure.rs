@@ -2,9 +2,10 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use fullbore_io::error::{Error, ErrorKind};
+use fullbore_io::quote::Shown;
 
 /// `Result` with a [`CopyError`].
 pub(super) type Copied<T> = Result<T, CopyError>;
@@ -58,6 +59,56 @@ impl CopyError {
             _ => ErrorKind::Unsupported,
         }
     }
+
+    /// Returns the source or target that the error is about.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Failed(error) => error.path(),
+            Self::DirectoryOmitted { source } | Self::Cycle { source } | Self::IntoItself { source, .. } => {
+                source
+            }
+            Self::NotADirectory { path } => path,
+            Self::SameFile { target, .. }
+            | Self::DirectoryOverFile { target, .. }
+            | Self::FileOverDirectory { target }
+            | Self::DanglingLink { target }
+            | Self::JustCreated { target, .. }
+            | Self::ThroughCreatedLink { target, .. }
+            | Self::BackupOverSource { target, .. }
+            | Self::RelativeLink { target }
+            | Self::Link { target, .. }
+            | Self::NotReplaced { target } => target,
+        }
+    }
+
+    /// The reason without the path.
+    fn reason(&self) -> String {
+        match self {
+            Self::Failed(error) => error.to_string(),
+            Self::SameFile { source, .. } => format!("it is the same file as {}", Shown(source)),
+            Self::DirectoryOmitted { .. } => "it is a directory: copy it with `recursive`".into(),
+            Self::DirectoryOverFile { source, .. } => {
+                format!("the directory {} does not replace it", Shown(source))
+            }
+            Self::FileOverDirectory { .. } => "a file does not replace a directory".into(),
+            Self::DanglingLink { .. } => "it is a dangling symbolic link".into(),
+            Self::JustCreated { source, .. } => {
+                format!("{} does not replace what this copy created", Shown(source))
+            }
+            Self::ThroughCreatedLink { source, .. } => {
+                format!("{} is not written through a link that this copy created", Shown(source))
+            }
+            Self::IntoItself { target, .. } => format!("its copy {} would be inside it", Shown(target)),
+            Self::Cycle { .. } => "it is a symbolic link to a directory that contains it".into(),
+            Self::BackupOverSource { source, .. } => format!("its backup would replace {}", Shown(source)),
+            Self::RelativeLink { .. } => {
+                "a relative symbolic link can be created in the working directory only".into()
+            }
+            Self::Link { source, error, .. } => format!("cannot link to {}: {error}", Shown(source)),
+            Self::NotReplaced { .. } => "it exists".into(),
+            Self::NotADirectory { .. } => "it is not a directory".into(),
+        }
+    }
 }
 
 impl From<CopyError> for Error {
@@ -65,7 +116,7 @@ impl From<CopyError> for Error {
         match error {
             CopyError::Failed(error) => error,
             CopyError::Link { target, error, .. } => Self::io("link", target, error),
-            other => Self::new(other.kind(), "copy", "", other.to_string()).without_path(),
+            other => Self::new(other.kind(), "copy", other.path(), other.reason()),
         }
     }
 }
@@ -78,45 +129,9 @@ impl From<Error> for CopyError {
 
 impl fmt::Display for CopyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (source, target) = match self {
-            Self::Failed(error) => return error.fmt(f),
-            Self::DirectoryOmitted { source } | Self::Cycle { source } => (source, source),
-            Self::FileOverDirectory { target: path }
-            | Self::DanglingLink { target: path }
-            | Self::RelativeLink { target: path }
-            | Self::NotReplaced { target: path }
-            | Self::NotADirectory { path } => (path, path),
-            Self::SameFile { source, target }
-            | Self::DirectoryOverFile { source, target }
-            | Self::JustCreated { source, target }
-            | Self::ThroughCreatedLink { source, target }
-            | Self::IntoItself { source, target }
-            | Self::BackupOverSource { source, target }
-            | Self::Link { source, target, .. } => (source, target),
-        };
-        let (source, target) = (source.display(), target.display());
         match self {
-            Self::Failed(_) => Ok(()),
-            Self::SameFile { .. } => write!(f, "{source} and {target} are the same file"),
-            Self::DirectoryOmitted { .. } => write!(f, "{source}: is a directory: copy it with `recursive`"),
-            Self::DirectoryOverFile { .. } => write!(f, "{target}: not replaced by the directory {source}"),
-            Self::FileOverDirectory { .. } => write!(f, "{target}: a directory is not replaced by a file"),
-            Self::DanglingLink { .. } => write!(f, "{target}: dangling symbolic link: not written through"),
-            Self::JustCreated { .. } => write!(f, "{target}: just created: not replaced by {source}"),
-            Self::ThroughCreatedLink { .. } => {
-                write!(f, "{target}: link just created: not followed for {source}")
-            }
-            Self::IntoItself { .. } => {
-                write!(f, "{source}: a directory cannot be copied into itself: {target}")
-            }
-            Self::Cycle { .. } => write!(f, "{source}: symbolic link to a directory that contains it"),
-            Self::BackupOverSource { .. } => write!(f, "{target}: the backup would replace {source}"),
-            Self::RelativeLink { .. } => {
-                write!(f, "{target}: a relative symbolic link can be created in the working directory only")
-            }
-            Self::Link { error, .. } => write!(f, "{target}: cannot link to {source}: {error}"),
-            Self::NotReplaced { .. } => write!(f, "{target}: exists: not replaced"),
-            Self::NotADirectory { .. } => write!(f, "{target}: not a directory"),
+            Self::Failed(error) => error.fmt(f),
+            _ => write!(f, "{}: {}", Shown(self.path()), self.reason()),
         }
     }
 }
