@@ -37,7 +37,7 @@ pub enum ErrorKind {
     SameFile,
     /// This file, file system or machine does not support the operation.
     Unsupported,
-    /// The request is contradictory or out of range.
+    /// The request is contradictory, out of range or misaligned.
     Invalid,
     /// The run was cancelled.
     Cancelled,
@@ -74,6 +74,7 @@ fn kind_and_advice(error: &io::Error) -> (ErrorKind, Option<&'static str>) {
         Code::EXISTS => (ErrorKind::AlreadyExists, None),
         Code::ACCESS_DENIED | Code::NOT_PERMITTED => (ErrorKind::PermissionDenied, None),
         Code::BROKEN_PIPE => (ErrorKind::BrokenPipe, None),
+        Code::INVALID => (ErrorKind::Invalid, None),
         Code::TOO_LARGE => (
             ErrorKind::NoSpace,
             Some("the file system, or a limit such as ulimit -f, does not permit files of this size"),
@@ -419,9 +420,9 @@ mod tests {
     #[test]
     fn kinds_agree_with_those_of_std_and_debug_is_the_message() {
         #[cfg(unix)]
-        let [missing, exists, denied, full, broken] = [2, 17, 13, 28, 32];
+        let [missing, exists, denied, full, broken, invalid] = [2, 17, 13, 28, 32, 22];
         #[cfg(windows)]
-        let [missing, exists, denied, full, broken] = [2, 183, 5, 112, 109];
+        let [missing, exists, denied, full, broken, invalid] = [2, 183, 5, 112, 109, 87];
         for (number, kind, std) in [
             (missing, ErrorKind::NotFound, io::ErrorKind::NotFound),
             (exists, ErrorKind::AlreadyExists, io::ErrorKind::AlreadyExists),
@@ -430,6 +431,7 @@ mod tests {
             (denied, ErrorKind::PermissionDenied, io::ErrorKind::PermissionDenied),
             (full, ErrorKind::NoSpace, io::ErrorKind::StorageFull),
             (broken, ErrorKind::BrokenPipe, io::ErrorKind::BrokenPipe),
+            (invalid, ErrorKind::Invalid, io::ErrorKind::InvalidInput),
         ] {
             let error = Error::io("open", "file", io::Error::from_raw_os_error(number));
             assert_eq!((error.kind(), error.raw_os_error()), (kind, Some(number)));

@@ -8,7 +8,7 @@ use crate::operation::hash::Hash;
 use crate::operation::{Count, Encoding, Fold, Split};
 use fullbore_io::buf::BlockMemory;
 
-pub use crate::operation::maps::{Map, caesar, lower, rot13, shift, swab, upper, xor};
+pub use crate::operation::maps::{Map, caesar, lower, map_fn, rot13, shift, swab, upper, xor};
 
 /// A fold that consists of three functions, created by [`fold_fn`].
 #[derive(Clone)]

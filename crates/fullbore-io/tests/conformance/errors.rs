@@ -76,14 +76,14 @@ fn offsets_that_no_file_can_have_are_errors() {
         let file = interface.open_write(&path).unwrap();
         for offset in [u64::MAX, u64::MAX - 1, 1 << 63] {
             let error = file.read_at(&mut [0; 8], offset).unwrap_err();
-            assert_refused(&error, ErrorKind::Io, &path, interface);
+            assert_refused(&error, ErrorKind::Invalid, &path, interface);
             assert!(file.read_exact_at(&mut [0; 8], offset).is_err(), "{}", interface.name());
             assert!(file.write_at(b"x", offset).is_err(), "{}", interface.name());
             assert!(file.write_all_at(b"x", offset).is_err(), "{}", interface.name());
             let mut parts = [vec![0; 2], vec![0; 2]];
             assert!(file.read_vectored_at(&mut parts, offset).is_err(), "{}", interface.name());
             let error = file.read_exact_vectored_at(&mut parts, offset).unwrap_err();
-            assert_refused(&error, ErrorKind::Io, &path, interface);
+            assert_refused(&error, ErrorKind::Invalid, &path, interface);
             assert!(file.write_all_vectored_at(&[vec![1], vec![2]], offset).is_err(), "{}", interface.name());
         }
         // A large valid offset beyond the end.

@@ -87,7 +87,7 @@ fn a_method_whose_direct_requests_are_rejected_names_the_alignment() {
         for rejected in rejected {
             let error = rejected.unwrap_err();
             let text = error.to_string();
-            assert_eq!((error.kind(), error.path()), (ErrorKind::Io, path), "{text}");
+            assert_eq!((error.kind(), error.path()), (ErrorKind::Invalid, path), "{text}");
             let unit = file.without_faults().direct_alignment();
             assert!(text.contains(" at offset 4"), "{text}");
             assert!(text.contains(&format!("multiples of {unit} bytes")), "{text}");

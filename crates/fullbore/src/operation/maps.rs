@@ -53,6 +53,21 @@ impl Transform for Map {
     }
 }
 
+/// Replaces each byte by `map(byte)`, which is called once for each of the 256 values.
+///
+/// ```
+/// use fullbore::op;
+/// # let directory = tempfile::tempdir()?;
+/// # let (input, output) = (directory.path().join("input"), directory.path().join("output"));
+/// std::fs::write(&input, "1,5")?;
+/// fullbore::transform(&op::map_fn(|byte| if byte == b',' { b'.' } else { byte }), &input, &output)?;
+/// assert_eq!(std::fs::read(&output)?, b"1.5");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn map_fn(map: impl Fn(u8) -> u8) -> Map {
+    Map::of("map", Table(std::array::from_fn(|byte| [map(byte as u8)])))
+}
+
 /// Adds `by` to each byte, modulo 256.
 ///
 /// ```
