@@ -382,11 +382,13 @@ pub(super) fn against(comparison: &Comparison, other: &str) -> String {
     let Estimate { value, low, high } = comparison.ratio;
     match comparison.verdict {
         Verdict::NoDifferenceThatMatters => format!("no difference that matters from {other}"),
-        Verdict::Unclear if let Some(why) = comparison.unclear_because() => {
-            let interval = if low == high { "no interval".into() } else { format!("{low:.2}–{high:.2}") };
-            format!("{} times {other} ({interval}; unclear: {why})", units::significant(value))
-        }
-        Verdict::Unclear => format!("no significant difference from {other} (ratio {low:.2}–{high:.2})"),
+        Verdict::Unclear => match comparison.unclear_because() {
+            Some(why) => {
+                let interval = if low == high { "no interval".into() } else { format!("{low:.2}–{high:.2}") };
+                format!("{} times {other} ({interval}; unclear: {why})", units::significant(value))
+            }
+            None => format!("no significant difference from {other} (ratio {low:.2}–{high:.2})"),
+        },
         Verdict::Faster | Verdict::Slower => {
             format!("{} times {other} ({low:.2}–{high:.2})", units::significant(value))
         }
