@@ -40,13 +40,18 @@ pub(crate) fn read_ahead(facts: &[Facts]) -> u64 {
     devices.filter_map(|device| device.queue.read_ahead).max().unwrap_or(USUAL)
 }
 
-/// Returns a note for each directory that is on the same devices as an earlier one.
+/// Returns a note for each directory that is on a disk of an earlier one.
 pub(crate) fn shared_devices(facts: &[Facts]) -> Vec<String> {
     let shared = |(at, this): (usize, &Facts)| {
-        let same = |other: &&Facts| !devices(this).is_empty() && devices(this) == devices(other);
-        let earlier = facts[..at].iter().find(same)?;
+        let (earlier, disk) = facts[..at].iter().find_map(|other| {
+            let disks = probe::disks(&other.devices);
+            let common = probe::disks(&this.devices).into_iter();
+            common.map(|disk| disk.number).find_map(|number| {
+                Some((other, disks.iter().find(|disk| disk.number == number)?.name.clone()))
+            })
+        })?;
         let [here, there] = [this, earlier].map(|facts| &facts.path);
-        Some(format!("{here} is on the same device as {there}: together they measure one disk, not two."))
+        Some(format!("{here} and {there} are on the same disk ({disk}), which limits their sum."))
     };
     facts.iter().enumerate().filter_map(shared).collect()
 }

@@ -1,7 +1,7 @@
 //! The storage pipeline of a run: advertised and measured throughput of each stage from memory to the device, from the
 //! cells and the facts of the storage (figure 1 of Riedel, van Ingen and Gray).
 
-use fullbore::probe::{Device, Facts, Machine};
+use fullbore::probe::{self, Device, Facts, Link, Machine};
 use fullbore::size;
 use serde::Deserialize;
 
@@ -42,7 +42,7 @@ pub(crate) fn pipeline(cells: &[Cell], environment: &Environment) -> Option<Pipe
         plain_read(labels) && labels.cache.is_none() && labels.bypasses_cache()
     });
     let mut stages = vec![memory, page_cache];
-    let disks = found.as_ref().map(|found| leaves(&found.path.devices)).unwrap_or_default();
+    let disks = found.as_ref().map(|found| probe::disks(&found.path.devices)).unwrap_or_default();
     // Without a device, the pipeline ends with the page cache.
     if !disks.is_empty() || device.real.is_some() {
         stages.push(file_system);
@@ -89,15 +89,15 @@ fn memory(machine: &Machine) -> String {
     }
 }
 
-fn leaves(devices: &[Device]) -> Vec<&Device> {
-    devices
-        .iter()
-        .flat_map(|device| if device.backed_by.is_empty() { vec![device] } else { leaves(&device.backed_by) })
-        .collect()
-}
-
 fn link(disks: &[&Device]) -> Option<Stage> {
-    let links = disks.iter().map(|disk| disk.link.as_ref()).collect::<Option<Vec<_>>>()?;
+    let mut links: Vec<&Link> = Vec::new();
+    for disk in disks {
+        let link = disk.link.as_ref()?;
+        // Disks of one adapter share its link. Documents of earlier builds do not name the port.
+        if link.port.is_empty() || links.iter().all(|known| known.port != link.port) {
+            links.push(link);
+        }
+    }
     let first = links.first()?;
     let what = match links.len() {
         1 => first.what.clone(),
@@ -133,7 +133,6 @@ fn named(disks: &[&Device]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use fullbore::probe::Link;
     use fullbore_testkit::ground::build_directory;
     use serde_json::json;
 
@@ -181,7 +180,7 @@ mod tests {
     }
 
     fn disk(link: Option<(&str, u64)>) -> Device {
-        let link = link.map(|(what, rate)| Link { what: what.into(), rate, best: None });
+        let link = link.map(|(what, rate)| Link { what: what.into(), rate, best: None, port: String::new() });
         let text = json!({
             "name": "nvme0n1", "number": "259:0", "partition": null, "model": "Quick Disk", "serial": null,
             "transport": "nvme/pcie", "link": link, "composition": null, "size": null, "read_only": null,
@@ -217,8 +216,9 @@ mod tests {
 
     #[test]
     fn links_of_several_disks_add_up_unless_one_is_unknown() {
-        let sata = || disk(Some(("SATA 6.0 Gbps", 600_000_000)));
-        let raid = Device { backed_by: vec![sata(), sata()], ..disk(None) };
+        let numbered =
+            |minor| Device { number: (8, minor).into(), ..disk(Some(("SATA 6.0 Gbps", 600_000_000))) };
+        let raid = Device { backed_by: vec![numbered(0), numbered(16)], ..disk(None) };
         let of = |devices| pipeline(&cells(), &environment(devices)).unwrap();
         let both = of(vec![raid]);
         assert_eq!(
@@ -226,8 +226,15 @@ mod tests {
             ("2 × SATA 6.0 Gbps", Some(1.2e9))
         );
         assert_eq!(both.stages[4].what, "2 × Quick Disk (nvme/pcie)");
-        let one = of(vec![sata(), disk(None)]);
+        let one = of(vec![numbered(0), disk(None)]);
         assert!(one.stages.iter().all(|stage| stage.name != "link"));
+        // Both disks are behind one adapter.
+        let on = |minor| {
+            let mut disk = numbered(minor);
+            disk.link.as_mut().unwrap().port = "/sys/devices/pci0000:00/0000:02:00.0".into();
+            disk
+        };
+        assert_eq!(of(vec![on(0), on(16)]).stages[3].advertised, Some(6e8));
     }
 
     #[test]

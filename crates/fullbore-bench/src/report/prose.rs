@@ -384,7 +384,8 @@ pub(super) fn against(comparison: &Comparison, other: &str) -> String {
         Verdict::NoDifferenceThatMatters => format!("no difference that matters from {other}"),
         Verdict::Unclear => match comparison.unclear_because() {
             Some(why) => {
-                let interval = if low == high { "no interval".into() } else { format!("{low:.2}–{high:.2}") };
+                let interval =
+                    if low == high { "no interval".into() } else { format!("{low:.2}–{high:.2}") };
                 format!("{} times {other} ({interval}; unclear: {why})", units::significant(value))
             }
             None => format!("no significant difference from {other} (ratio {low:.2}–{high:.2})"),

@@ -95,6 +95,44 @@ pub struct Device {
     pub backed_by_unknown: Option<String>,
 }
 
+/// Models of the disks that hypervisors emulate.
+const EMULATED: [&str; 4] = ["Virtual disk", "Virtual Disk", "QEMU HARDDISK", "VBOX HARDDISK"];
+
+impl Device {
+    /// True if the device, or one that it is backed by, is a rotational disk. What a virtual disk reports is ignored:
+    /// many report wrongly that they are rotational.
+    pub(crate) fn is_rotational(&self) -> bool {
+        match &*self.backed_by {
+            [] => self.queue.rotational == Some(true) && !self.is_virtual(),
+            members => members.iter().any(Self::is_rotational),
+        }
+    }
+
+    /// True if software implements the device.
+    fn is_virtual(&self) -> bool {
+        let transport = self.transport.as_deref();
+        let emulated = |model: &String| EMULATED.iter().any(|one| model.contains(one));
+        transport.is_some_and(|transport| {
+            ["virtio", "xen", "hyper-v"].contains(&transport)
+                || BY_NAME.iter().any(|(_, kind)| *kind == transport)
+        }) || self.model.as_ref().is_some_and(emulated)
+    }
+}
+
+/// Returns the disks that devices are on, each once: the devices, or those that they are backed by.
+pub fn disks(devices: &[Device]) -> Vec<&Device> {
+    let mut found: Vec<&Device> = Vec::new();
+    for device in devices {
+        let below = if device.backed_by.is_empty() { vec![device] } else { disks(&device.backed_by) };
+        for disk in below {
+            if found.iter().all(|known| known.number != disk.number) {
+                found.push(disk);
+            }
+        }
+    }
+    found
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Partition {
@@ -231,19 +269,21 @@ fn vital_product_serial(page: &[u8]) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
+/// Transports of devices that software implements, by the start of their names.
+const BY_NAME: [(&str, &str); 9] = [
+    ("loop", "loop"),
+    ("zram", "zram (compressed memory)"),
+    ("ram", "memory"),
+    ("dm-", "dm"),
+    ("md", "md"),
+    ("nbd", "nbd (network)"),
+    ("rbd", "rbd (network)"),
+    ("drbd", "drbd (network)"),
+    ("bcache", "bcache"),
+];
+
 /// Determines the transport of a disk from its name and from the buses on its path from the root of the machine.
 fn transport(disk: &Path, name: &str) -> Option<String> {
-    const BY_NAME: [(&str, &str); 9] = [
-        ("loop", "loop"),
-        ("zram", "zram (compressed memory)"),
-        ("ram", "memory"),
-        ("dm-", "dm"),
-        ("md", "md"),
-        ("nbd", "nbd (network)"),
-        ("rbd", "rbd (network)"),
-        ("drbd", "drbd (network)"),
-        ("bcache", "bcache"),
-    ];
     if let Some((_, word)) = BY_NAME.iter().find(|(start, _)| name.starts_with(start)) {
         return Some((*word).to_owned());
     }
@@ -267,7 +307,8 @@ fn transport(disk: &Path, name: &str) -> Option<String> {
         ("mmc", "mmc"),
         ("virtio", "virtio"),
         ("vbd-", "xen"),
-        ("vmbus", "hyper-v"),
+        ("VMBUS:", "hyper-v"),
+        ("vmbus_", "hyper-v"),
     ];
     if let Some((_, word)) = way.iter().find(|(start, _)| passes(start)) {
         return Some((*word).to_owned());
@@ -364,6 +405,42 @@ mod tests {
     }
 
     #[test]
+    fn rotation_is_that_of_the_disks_below_and_not_of_virtual_ones() {
+        let (root, kernel) = machine();
+        let at = root.path();
+        for (minor, disk, model, reported) in [
+            (16, "sys/devices/pci0/ata1/host0/target0:0:0/0:0:0:0/block/sda", "WDC WD40", "1"),
+            (32, "sys/devices/pci0/virtio1/block/vda", "", "1"),
+            (48, "sys/devices/pci0/host2/target2:0:0/2:0:0:0/block/sdb", "VBOX HARDDISK", "1"),
+            (64, "sys/devices/pci0/ata2/host1/target1:0:0/1:0:0:0/block/sdc", "Quick SSD", "0"),
+        ] {
+            let name = disk.rsplit('/').next().unwrap();
+            let mapped = format!("sys/devices/virtual/block/dm-{minor}");
+            put(at, &format!("{disk}/device/model"), model);
+            put(at, &format!("{mapped}/slaves/{name}"), &format!("-> /{disk}"));
+            // The kernel derives the report of a mapped device from its members.
+            for (folder, number) in [(disk, format!("8:{minor}")), (&*mapped, format!("253:{minor}"))] {
+                put(at, &format!("{folder}/dev"), &number);
+                put(at, &format!("{folder}/queue/rotational"), reported);
+                put(at, &format!("sys/dev/block/{number}"), &format!("-> /{folder}"));
+            }
+            for number in [(8, minor), (253, minor)] {
+                let device = of_number(&kernel, number.into(), &no_file, 0).unwrap();
+                assert_eq!(device.is_rotational(), name == "sda", "{device:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn disks_of_several_devices_are_listed_once() {
+        let disk = |minor| Device { number: (8, minor).into(), ..Device::default() };
+        let volume = |members| Device { number: (253, 0).into(), backed_by: members, ..Device::default() };
+        let devices = [volume(vec![disk(0), disk(16)]), disk(16), disk(32)];
+        let found: Vec<u32> = disks(&devices).iter().map(|disk| disk.number.minor).collect();
+        assert_eq!(found, [0, 16, 32]);
+    }
+
+    #[test]
     fn a_loop_device_resolves_its_file_or_reports_the_reason() {
         let (_root, kernel) = machine();
         let disk = of_number(&kernel, (259, 0).into(), &no_file, 0).unwrap();
@@ -392,6 +469,9 @@ mod tests {
         assert_eq!(way("/sys/devices/pci0/usb1/1-2/host6/target6:0:0/block/sdb", "sdb").unwrap(), "usb");
         assert_eq!(way("/sys/devices/pci0/0000:00:02.0/virtio1/block/vda", "vda").unwrap(), "virtio");
         assert_eq!(way("/sys/devices/pci0/host0/target0:2:0/0:2:0:0/block/sda", "sda").unwrap(), "scsi");
+        let azure =
+            "/sys/devices/LNXSYSTM:00/ACPI0004:00/VMBUS:00/f8b3781b/host1/target1:0:1/1:0:1:0/block/sdb";
+        assert_eq!(way(azure, "sdb").unwrap(), "hyper-v");
         assert_eq!(way("/sys/devices/platform/x/block/xda", "xda"), None);
     }
 

@@ -107,18 +107,7 @@ fn survey(kernel: &KernelFiles, path: &Path) -> crate::Result<Facts> {
     let kind = FileKind::of_mode(status.mode);
     let mut unknown = Vec::new();
     let resolved = keep(fs::canonicalize(path), "resolved", &mut unknown);
-    let (file_system, devices) = match sys::volume(path) {
-        Ok(volume) => {
-            let room = keep(sys::space_of(path), "file_system", &mut unknown);
-            let file_system = room.map(|room| FileSystemFacts::on(&volume, &room));
-            let devices = storage::devices(path, &volume, &mut unknown);
-            (file_system, devices)
-        }
-        Err(_) if sys::REPORTS_DISKS && kind == FileKind::BlockDevice => {
-            (None, storage::disks(path, &mut unknown).map_err(|error| error.to_string()))
-        }
-        Err(_) => mounted(kernel, path, resolved.as_deref(), &status, &mut unknown),
-    };
+    let (file_system, devices) = located(kernel, path, resolved.as_deref(), &status, &mut unknown);
     let devices = keep(devices, "devices", &mut unknown).unwrap_or_default();
     // Residency first: determining the alignment may drop pages.
     let file = if kind == FileKind::Regular { file_facts(path, &status, &mut unknown) } else { None };
@@ -135,6 +124,34 @@ fn survey(kernel: &KernelFiles, path: &Path) -> crate::Result<Facts> {
         engines: Vec::new(),
         unknown,
     })
+}
+
+/// Returns the devices that hold a path; none if they are unknown.
+pub(super) fn devices(path: &Path) -> Vec<Device> {
+    let Ok(status) = sys::extended_stat(path) else { return Vec::new() };
+    let (_, devices) = located(&KernelFiles::running(), path, None, &status, &mut Vec::new());
+    devices.unwrap_or_default()
+}
+
+/// Returns the file system and the devices of a path.
+fn located(
+    kernel: &KernelFiles,
+    path: &Path,
+    resolved: Option<&Path>,
+    status: &ExtendedStatus,
+    unknown: &mut Vec<Unknown>,
+) -> (Option<FileSystemFacts>, Result<Vec<Device>, String>) {
+    match sys::volume(path) {
+        Ok(volume) => {
+            let room = keep(sys::space_of(path), "file_system", unknown);
+            let file_system = room.map(|room| FileSystemFacts::on(&volume, &room));
+            (file_system, storage::devices(path, &volume, unknown))
+        }
+        Err(_) if sys::REPORTS_DISKS && FileKind::of_mode(status.mode) == FileKind::BlockDevice => {
+            (None, storage::disks(path, unknown).map_err(|error| error.to_string()))
+        }
+        Err(_) => mounted(kernel, path, resolved, status, unknown),
+    }
 }
 
 fn mounted(
@@ -158,10 +175,10 @@ fn mounted(
         }
     };
     let storage = Storage { kernel, mounts: &mounts };
-    (file_system, devices(&storage, FileKind::of_mode(status.mode), status, mount))
+    (file_system, under(&storage, FileKind::of_mode(status.mode), status, mount))
 }
 
-fn devices(
+fn under(
     storage: &Storage<'_>,
     kind: FileKind,
     status: &ExtendedStatus,

@@ -6,19 +6,18 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+use super::device::Device;
+use super::facts::devices;
 use super::kernel_files::KernelFiles;
 use crate::lock::Mutex;
-use crate::sys::{self, AsHandle, BorrowedHandle, FileKind, FileSystemKind, Status};
+use crate::sys::{self, AsHandle, FileKind, FileSystemKind, Status};
 
-/// True if the device of an open file is rotational: requests far apart make it seek.
+/// True if a disk that holds an open file is rotational: requests far apart make it seek.
 pub fn rotational(file: impl AsHandle) -> bool {
     static LEARNED: Learned<FileSystemId, bool> = Learned::new();
     let file = file.as_handle();
-    let learn = |device: DeviceDirectory| match device.of_disk("queue/rotational") {
-        Some(reported) => reported == "1" && !device.is_virtual(),
-        None => seeks(file),
-    };
-    FileSystemId::of(file).is_ok_and(|id| LEARNED.get(id, || learn(id.device())))
+    let learn = || devices(&sys::handle_path(&file)).iter().any(Device::is_rotational);
+    FileSystemId::of(file).is_ok_and(|id| LEARNED.get(id, learn))
 }
 
 /// Identity of an open file's file system on its device, distinct from every other. A virtual disk may take milliseconds to
@@ -50,13 +49,6 @@ impl DeviceDirectory {
     /// Returns a setting of the disk: queue and model of a partition are those of its disk.
     fn of_disk(&self, name: &str) -> Option<String> {
         self.setting(name).or_else(|| self.setting(&format!("../{name}")))
-    }
-
-    /// True for a device implemented in software, which often reports wrongly that it is rotational.
-    fn is_virtual(&self) -> bool {
-        let Ok(link) = fs::read_link(&self.0) else { return false };
-        let place = link.to_string_lossy();
-        ["/virtio", "/virtual/", "/vbd"].iter().any(|kind| place.contains(kind))
     }
 }
 
@@ -116,11 +108,6 @@ impl FileSystemId {
         let (major, minor) = sys::split_device(self.device);
         DeviceDirectory(KernelFiles::running().sys.join(format!("dev/block/{major}:{minor}")))
     }
-}
-
-fn seeks(file: BorrowedHandle<'_>) -> bool {
-    let disks = sys::disks(&sys::handle_path(&file)).unwrap_or_default();
-    disks.iter().any(|disk| disk.seek_penalty == Some(true))
 }
 
 /// True if a file's bytes are kept in memory only, as on tmpfs: no transfer waits for a device.

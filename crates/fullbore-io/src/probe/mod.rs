@@ -24,7 +24,7 @@ mod usage;
 #[cfg(all(test, target_os = "linux"))]
 mod against_tools;
 
-pub use device::{Device, DeviceNumber, Partition};
+pub use device::{Device, DeviceNumber, Partition, disks};
 pub(crate) use direct::reported_alignment;
 pub use direct::{Alignment, AlignmentSource, NoDirect, direct_alignment};
 pub use extents::{FileExtent, Layout, Provenance, ProvenanceSource, extents, layout, provenance};

@@ -94,6 +94,9 @@ pub struct Link {
     pub rate: u64,
     /// The best link that the device supports, if it is faster.
     pub best: Option<String>,
+    /// Folder of the link's port in sysfs, which is the same for all disks on one link.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub port: String,
 }
 
 /// Returns the nearest link between a disk and the root of the machine. Virtual functions and virtual disks have none.
@@ -109,7 +112,7 @@ fn sata(folder: &Path) -> Option<Link> {
     let gigabits: f64 = speed.strip_suffix(" Gbps")?.parse().ok()?;
     // Eight bits of data in ten on the wire.
     let rate = (gigabits * 1e9 / 10.0).round() as u64;
-    Some(Link { what: format!("SATA {speed}"), rate, best: None })
+    Some(Link { what: format!("SATA {speed}"), rate, best: None, port: port(folder) })
 }
 
 fn pcie(folder: &Path) -> Option<Link> {
@@ -118,7 +121,11 @@ fn pcie(folder: &Path) -> Option<Link> {
     let (what, rate) = read("current_link_speed", "current_link_width")?;
     let best =
         read("max_link_speed", "max_link_width").filter(|(_, most)| *most > rate).map(|(what, _)| what);
-    Some(Link { what, rate, best })
+    Some(Link { what, rate, best, port: port(folder) })
+}
+
+fn port(folder: &Path) -> String {
+    folder.to_string_lossy().into_owned()
 }
 
 /// Returns name and bytes per second of a link such as `16.0 GT/s PCIe` and `4`; kernels report `Unknown` and `0` or `63` for none.
