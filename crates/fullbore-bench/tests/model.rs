@@ -211,6 +211,9 @@ fn added_processors_share_the_bandwidth_of_memory() {
         assert!(cpus == 2 || found.limit == Limit::Memory, "{found:?}");
         assert!(found.rate.low < found.rate.value && found.rate.value < found.rate.high, "{found:?}");
     }
+    // The measured number is no change.
+    let same = Model::fit(&cells, 2).predict(&cached_query("buffered", "1M", 2)).unwrap();
+    assert_eq!(at(&cells, 2), same);
 }
 
 #[test]
@@ -254,6 +257,9 @@ fn too_few_cells_name_an_experiment() {
     assert!(error.contains("too few cells") && error.contains("fullbore bench run depth"), "{error}");
     let error = Model::fit(&[], 4).predict(&query("64K", 1)).unwrap_err();
     assert!(error.contains("no cells") && error.contains("fullbore bench run unbuffered"), "{error}");
+    let dropped = Query { policy: Some("drop".into()), ..query("64K", 1) };
+    let error = Model::fit(&[], 4).predict(&dropped).unwrap_err();
+    assert!(error.contains("no built-in experiment"), "{error}");
 }
 
 #[test]

@@ -106,6 +106,9 @@ impl Model {
                 "chunk= is about a file striped over several disks: add their number, --disks N".into()
             );
         }
+        // The measured number of processors is no change.
+        let cpus = query.cpus.filter(|&cpus| cpus != self.machine.processors);
+        let query = &Query { cpus, ..query.clone() };
         let matching: Vec<&Path> = self.paths.iter().filter(|path| query.matches(&path.key)).collect();
         let requests = query.requests();
         // A query that names no method is about that of the path.

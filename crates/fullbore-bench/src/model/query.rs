@@ -205,6 +205,8 @@ impl Query {
         let what = if known { "too few cells" } else { "no cells" };
         let Self { operation, order, .. } = self;
         let method = self.method.as_ref().map_or_else(String::new, |method| format!(", method {method}"));
+        let none = "no built-in experiment measures several sizes with it: write a file of experiments";
+        let policy = self.policy.as_deref();
         let more = match (self.cache, order.as_str()) {
             _ if !["read", "write"].contains(&operation.as_str()) => {
                 "a prediction needs several request sizes, which a run measures of reads and writes".into()
@@ -214,11 +216,13 @@ impl Query {
             {
                 "no built-in experiment measures them: write a file of experiments".into()
             }
+            _ if policy == Some("drop") => none.into(),
             (_, "random") => run("depth"),
             (Some(CacheState::Warm), _) => run("overhead"),
+            _ if policy == Some("keep") => none.into(),
             _ if self.depth > 1 => run("depth"),
             _ if self.method.as_ref().is_none_or(|method| method == "direct") => run("unbuffered"),
-            _ => "no built-in experiment measures several sizes with it: write a file of experiments".into(),
+            _ => none.into(),
         };
         format!("{what} of such requests ({operation}, {order}{method}) in the results: {more}")
     }

@@ -1,4 +1,4 @@
-//! I/O rings: requests of one file in queues that the program and the kernel share. Windows 11 and Server 2022 have them, writes
+//! I/O rings: requests of one file in queues that the program and the kernel share. Windows 11 and Server 2025 have them, writes
 //! since the second release; the functions are looked up in the running system.
 
 use std::io;
