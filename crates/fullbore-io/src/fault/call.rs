@@ -42,11 +42,11 @@ pub enum Fault {
     /// Before the transfer with this number, from 1, the file is truncated to `len` bytes through another handle; a
     /// shorter file is unchanged.
     Truncated { call: u64, len: u64 },
-    /// Before the first read that covers this offset, the byte there is altered, as by a failing device.
+    /// Before the first read that covers this offset of the file, the byte there is altered, as by a failing device.
     BitRot { offset: u64 },
     /// A call takes at most this many buffers (`IOV_MAX`), at least 1.
     Buffers { most: usize },
-    /// The sync with this number, from 1, fails with `EIO`; syncs of directories count. The changes that it should have
+    /// The sync with this number, from 1, fails with `EIO`; syncs of directories and writes of dirty pages count. The changes that it should have
     /// covered are dropped, as on Linux: the next sync succeeds and does not restore them.
     SyncFails { sync: u64 },
     /// A rule of devices: a direct transfer whose offset, length or memory is not a multiple of the sector fails with
@@ -136,6 +136,8 @@ pub enum Event {
     Allocated { offset: u64, len: u64 },
     /// The file was synced, at [`Durability::Data`] or [`Durability::Full`].
     Synced(Durability),
+    /// The dirty pages of the file were written to the device, whose cache was not flushed.
+    WrittenBack,
     /// A range of the file was synced.
     SyncedRange { offset: u64, len: u64 },
     /// A directory was synced.
@@ -156,7 +158,7 @@ pub struct Counts {
     pub transfers: u64,
     /// Transfers checked that bypass the page cache.
     pub direct: u64,
-    /// Syncs checked, of files, ranges and directories.
+    /// Syncs checked, of files, ranges and directories, and writes of dirty pages.
     pub syncs: u64,
     /// Transfers that were shortened.
     pub short: u64,

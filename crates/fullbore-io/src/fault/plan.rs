@@ -100,7 +100,8 @@ impl Plan {
 
     /// Decides whether a call may proceed and, if so, records it as made. Returns the number of bytes that it may move, or the
     /// error that replaces it; calls that move no bytes ignore the number. Files and engines that carry the plan call this
-    /// themselves; code that passes calls to the system in another way calls it first (see [`Operation`]).
+    /// themselves; code that passes calls to the system in another way calls it first (see [`Operation`]). A sync that is
+    /// decided between the decision about a write and the write covers it.
     pub fn before(&self, operation: &Operation<'_>) -> io::Result<usize> {
         self.state.lock().judge(operation)
     }
@@ -188,6 +189,7 @@ impl PlanState {
         let Operation { file, unit, memory, call } = *operation;
         match call {
             Call::Read { offset, len } | Call::Write { offset, len } => {
+                self.counts.transfers += 1;
                 self.counts.direct += u64::from(unit > 1);
                 if let Some((rule, error)) = rules::of_transfer(&self.faults, unit, memory, offset, len) {
                     return self.fail(Event::Refused(rule), error);
@@ -224,6 +226,13 @@ impl PlanState {
                 self.remember(|unsynced| unsynced.synced(file, failed))?;
                 self.synced(failed, Event::Synced(durability))
             }
+            Call::WriteBack => {
+                let failed = self.sync_fails();
+                if failed {
+                    self.remember(|unsynced| unsynced.synced(file, true))?;
+                }
+                self.synced(failed, Event::WrittenBack)
+            }
             Call::SyncRange { offset, len } => {
                 let failed = self.sync_fails();
                 let range = offset..offset.saturating_add(len);
@@ -232,9 +241,7 @@ impl PlanState {
             }
             Call::SyncDirectory(directory) => {
                 let failed = self.sync_fails();
-                if !failed {
-                    self.remember(|unsynced| unsynced.synced_directory(directory))?;
-                }
+                self.remember(|unsynced| unsynced.synced_directory(directory, failed))?;
                 self.synced(failed, Event::SyncedDirectory(directory.to_owned()))
             }
             Call::Link { name } => {
@@ -295,6 +302,7 @@ impl PlanState {
 
     /// Decides about an all-or-nothing transfer.
     fn view(&mut self, file: &dyn Subject, offset: u64, len: usize, changes: bool) -> io::Result<usize> {
+        self.counts.transfers += 1;
         self.disturb(file, offset, len, changes)?;
         if changes {
             self.fits(offset, len as u64)?;
@@ -305,7 +313,6 @@ impl PlanState {
 
     /// Applies the faults of all kinds of transfers: truncation, an altered byte, an I/O error.
     fn disturb(&mut self, file: &dyn Subject, offset: u64, len: usize, writes: bool) -> io::Result<()> {
-        self.counts.transfers += 1;
         let number = self.counts.transfers;
         let cut = self.faults.iter().find_map(|fault| match *fault {
             Fault::Truncated { call, len } if call == number => Some(len),
@@ -320,8 +327,9 @@ impl PlanState {
             }
         }
         let covered = |at: u64| offset <= at && at - offset < len as u64;
+        let len = if writes { 0 } else { sys::status(file)?.size };
         let rots = |fault: &Fault| match *fault {
-            Fault::BitRot { offset } => !writes && covered(offset),
+            Fault::BitRot { offset } => covered(offset) && offset < len,
             _ => false,
         };
         if let Some(index) = self.faults.iter().position(rots)

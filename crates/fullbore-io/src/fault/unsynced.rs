@@ -66,6 +66,8 @@ struct Name {
     to: PathBuf,
     /// The file previously named `to`, as on the device, and its mode.
     old: Option<(Vec<u8>, fs::Permissions)>,
+    /// True if a sync of the directory failed: no later sync brings the name to the device.
+    dropped: bool,
 }
 
 impl Unsynced {
@@ -125,9 +127,14 @@ impl Unsynced {
         Ok(())
     }
 
-    pub(super) fn synced_directory(&mut self, directory: &Path) -> io::Result<()> {
+    pub(super) fn synced_directory(&mut self, directory: &Path, failed: bool) -> io::Result<()> {
         let directory = resolved(directory);
-        self.names.retain(|name| name.directory != directory);
+        if failed {
+            let lost = self.names.iter_mut().filter(|name| name.directory == directory);
+            lost.for_each(|name| name.dropped = true);
+        } else {
+            self.names.retain(|name| name.dropped || name.directory != directory);
+        }
         Ok(())
     }
 
@@ -138,6 +145,7 @@ impl Unsynced {
             from: None,
             to: name.to_owned(),
             old: None,
+            dropped: false,
         });
         Ok(())
     }
@@ -161,6 +169,7 @@ impl Unsynced {
             from: Some(from.to_owned()),
             to: to.to_owned(),
             old,
+            dropped: false,
         });
         Ok(())
     }
@@ -184,10 +193,18 @@ impl Unsynced {
             CrashState::RenameKept => self.names.len(),
             CrashState::Torn => (random.next_u64() % (self.names.len() as u64 + 1)) as usize,
         };
-        for name in self.names.drain(..).skip(kept).collect::<Vec<_>>().into_iter().rev() {
-            match &name.from {
-                Some(from) => fs::rename(&name.to, from)?,
-                None => fs::remove_file(&name.to)?,
+        let names = self.names.drain(..).enumerate();
+        let lost: Vec<Name> =
+            names.filter(|(at, name)| *at >= kept || name.dropped).map(|(_, name)| name).collect();
+        for name in lost.into_iter().rev() {
+            let undone = match &name.from {
+                Some(from) => fs::rename(&name.to, from),
+                None => fs::remove_file(&name.to),
+            };
+            match undone {
+                // The program removed the name again.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                undone => undone?,
             }
             if let Some((content, mode)) = name.old {
                 fs::write(&name.to, content)?;
@@ -279,8 +296,8 @@ fn resolved(directory: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fault::Plan;
-    use crate::file::File;
+    use crate::fault::{Call, Fault, Operation, Plan};
+    use crate::file::{Access, Durability, File, Mode, OpenOptions, Output};
 
     #[test]
     fn a_torn_state_keeps_some_writes_whole() {
@@ -306,7 +323,7 @@ mod tests {
     #[test]
     fn a_failed_sync_loses_its_changes_for_good() {
         let directory = tempfile::tempdir().unwrap();
-        let plan = Plan::new(1).with(crate::fault::Fault::SyncFails { sync: 1 }).with_power_failure();
+        let plan = Plan::new(1).with(Fault::SyncFails { sync: 1 }).with_power_failure();
         let path = directory.path().join("file");
         let file = File::create_new(&path).unwrap().with_faults(&plan);
         file.write_all_at(b"lost", 0).unwrap();
@@ -316,5 +333,77 @@ mod tests {
         reopened.sync_all().unwrap();
         plan.crash(CrashState::RenameKept).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"");
+    }
+
+    /// A plan that records changes, and a file under it.
+    fn recorded(directory: &tempfile::TempDir, faults: &[Fault]) -> (Plan, PathBuf, File) {
+        let plan = faults.iter().fold(Plan::new(1), |plan, &fault| plan.with(fault)).with_power_failure();
+        let path = directory.path().join("file");
+        fs::write(&path, "old").unwrap();
+        let file = File::open_write(&path).unwrap().with_faults(&plan);
+        (plan, path, file)
+    }
+
+    #[test]
+    fn pages_in_the_cache_of_the_device_are_lost() {
+        let directory = tempfile::tempdir().unwrap();
+        let (plan, path, file) = recorded(&directory, &[]);
+        file.write_all_at(b"new", 0).unwrap();
+        file.write_back().unwrap();
+        plan.crash(CrashState::RenameKept).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+    }
+
+    #[test]
+    fn appended_bytes_are_those_at_the_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let (_, path, _) = recorded(&directory, &[]);
+        let append = |plan: &Plan| {
+            let options = OpenOptions::new().access(Access::Write).mode(Mode::Append).open(&path);
+            options.unwrap().with_faults(plan).write_all_at(b"er", 0)
+        };
+        append(&Plan::new(1).with(Fault::NoSpace { at: 3 })).unwrap_err();
+        let plan = Plan::new(1).with_power_failure();
+        append(&plan).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"older");
+        plan.crash(CrashState::RenameKept).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+    }
+
+    #[test]
+    fn names_of_a_failed_sync_and_removed_names_are_lost() {
+        let directory = tempfile::tempdir().unwrap();
+        let rename = |plan: &Plan, name: &str| {
+            let to = directory.path().join(name);
+            let output = Output::replace(&to).unwrap().with_faults(plan);
+            output.file().write_all_at(b"new", 0).unwrap();
+            output.commit(Durability::None).unwrap();
+            to
+        };
+        let plan = Plan::new(1).with(Fault::SyncFails { sync: 1 }).with_power_failure();
+        let (lost, removed) = (rename(&plan, "lost"), rename(&plan, "removed"));
+        let sync = || {
+            let call = Call::SyncDirectory(directory.path());
+            let file = File::open(&lost).unwrap();
+            plan.before(&Operation { file: &file, unit: 1, memory: 0, call })
+        };
+        sync().unwrap_err();
+        sync().unwrap();
+        let kept = rename(&plan, "kept");
+        sync().unwrap();
+        fs::remove_file(&removed).unwrap();
+        plan.crash(CrashState::RenameKept).unwrap();
+        assert_eq!([lost, removed, kept].map(|path| path.exists()), [false, false, true]);
+    }
+
+    #[test]
+    fn a_byte_beyond_the_end_does_not_rot() {
+        let directory = tempfile::tempdir().unwrap();
+        let (plan, _, file) = recorded(&directory, &[Fault::BitRot { offset: 5 }]);
+        assert_eq!(file.read_at(&mut [0; 8], 0).unwrap(), 3);
+        file.write_all_at(b"longer", 0).unwrap();
+        let mut read = [0; 6];
+        file.read_exact_at(&mut read, 0).unwrap();
+        assert!(&read != b"longer" && plan.counts().rotted == 1);
     }
 }

@@ -17,7 +17,7 @@ use crate::fault::call::{Operation, Subject};
 #[cfg(feature = "fault")]
 use crate::fault::plan::Plan;
 #[cfg(feature = "fault")]
-use crate::sys::{FileKind, Handle};
+use crate::sys::{self, FileKind, Handle};
 
 impl File {
     /// Returns the number of bytes, up to `len`, that a transfer may request under the plan. `memory`: the addresses of the
@@ -32,6 +32,11 @@ impl File {
     ) -> io::Result<usize> {
         #[cfg(feature = "fault")]
         if let Some(plan) = &self.inner.health.plan {
+            // In append mode the system ignores the offset of a write.
+            let offset = match direction {
+                Direction::Write if self.appends() => sys::status(self)?.size,
+                _ => offset,
+            };
             let call = match direction {
                 Direction::Read => Call::Read { offset, len },
                 Direction::Write => Call::Write { offset, len },

@@ -67,7 +67,7 @@ impl File {
     /// page is dirty, this takes one call.
     pub fn write_back(&self) -> Result<()> {
         self.in_turn(|| {
-            self.judge(Call::Sync(Durability::Data))?;
+            self.judge(Call::WriteBack)?;
             // On an overlay the pages belong to another inode.
             if crate::probe::overlaid(self) {
                 return Ok(sys::uninterrupted(|| sys::sync_data(&self.inner.fd))?);

@@ -71,6 +71,8 @@ pub enum Call<'a> {
     SetLen { len: u64 },
     /// The file is synced, at [`Durability::Data`] or [`Durability::Full`].
     Sync(Durability),
+    /// The dirty pages of the file are written to the device, whose cache is not flushed.
+    WriteBack,
     /// A range of the file is synced, as for mapped bytes, with the file length needed to reach it.
     SyncRange { offset: u64, len: u64 },
     /// The file is linked to an unused name.
