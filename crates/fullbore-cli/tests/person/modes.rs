@@ -259,3 +259,45 @@ fn read_only_file_system_is_reported() {
     assert_eq!(dir.read("mounted/old"), b"old");
     assert_eq!(names(&place), ["old"]);
 }
+
+/// The descriptor of a pipe or of a new directory has no call before Linux 6.6: its path under `/proc` serves.
+#[test]
+fn modes_of_pipes_and_new_directories_need_no_proc() {
+    let dir = TestDir::new();
+    dir.shell("mkdir t t/sub; mkfifo -m 640 t/p").succeeds();
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let kernel: Vec<u32> = release.split('.').take(2).filter_map(|number| number.parse().ok()).collect();
+    for (umask, arguments) in [("022", "-a"), ("277", "-r")] {
+        let Some(mut command) =
+            without_proc(&dir.shell_command(&format!("umask {umask}; exec \"$0\" copy {arguments} t u")))
+        else {
+            return;
+        };
+        let ended = run(&mut command);
+        if kernel < vec![6, 6] {
+            assert_eq!(dir.names(), ["t"], "{}", ended.stderr);
+            continue;
+        }
+        ended.succeeds();
+        let mode = |name: &str| fs::metadata(dir.at(name)).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode("u/p"), if umask == "022" { 0o640 } else { 0o400 }, "{umask}");
+        fs::remove_dir_all(dir.at("u")).unwrap();
+    }
+}
+
+#[test]
+fn directories_that_may_be_read_but_not_entered_are_listed() {
+    let dir = TestDir::open_to_all();
+    let Some(user) = Unprivileged::new() else { return };
+    dir.directories(["source/sub", "source/empty"]);
+    dir.file("source/sub/f", "x");
+    dir.shell(&format!("chown -R {NOBODY} source; chmod 444 source/sub source/empty")).text();
+    let copy = run(user.command(["copy", "-r", "source", "target"]).current_dir(dir.path()));
+    copy.fails(1, &["source/sub/f"]);
+    for name in ["target/sub", "target/empty"] {
+        let mode = fs::metadata(dir.at(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o444, "{name}");
+    }
+    run(user.command(["copy", "-a", "source/empty", "other"]).current_dir(dir.path())).succeeds();
+    dir.shell("chmod -R u+rwx source target other").text();
+}

@@ -99,6 +99,10 @@ impl IoQueue {
         let writes = request.direction == Direction::Write;
         let doing = if writes { "write" } else { "read" };
         let at = request.offset;
+        let result = match result {
+            Err(error) if Code::of(&error) == Some(Code::CANCELLED) => self.repeated(&mut request),
+            result => result,
+        };
         let count = match result {
             Ok(count) => count,
             Err(error) if is_retryable(&error) => return self.submit(request),
@@ -144,6 +148,15 @@ impl IoQueue {
         };
         request.offset = start + request.from as u64;
         self.submit(request)
+    }
+
+    /// Makes the call of a request that the system cancelled, as Linux does if it cannot start a thread for it.
+    fn repeated(&self, request: &mut Request) -> io::Result<usize> {
+        let (handle, at) = (self.handle(), request.offset);
+        match request.direction {
+            Direction::Read => retry(|| handle.read_once(at, request.data_mut(), TransferFlags::empty())),
+            Direction::Write => retry(|| handle.write_once(at, request.data(), TransferFlags::empty())),
+        }
     }
 
     /// The file, or its direct handle.

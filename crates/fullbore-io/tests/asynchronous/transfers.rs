@@ -149,7 +149,9 @@ fn a_path_is_copied_whole_or_not_at_all() {
         let want = pattern(300_000);
         let (dir, from) = temporary_file(&want);
         let mode = |path: &std::path::Path| fullbore_io::sys::stat(path).unwrap().permissions();
-        let set = |path: &std::path::Path, mode| fullbore_io::sys::change_mode_of(path, mode).unwrap();
+        let set = |path: &std::path::Path, mode| {
+            fullbore_io::sys::change_mode_at(fullbore_io::sys::CURRENT_DIRECTORY, path, mode).unwrap()
+        };
         set(&from, 0o4751);
         let to = dir.path().join("copy");
         assert_eq!(fullbore_io::asynchronous::copy(&from, &to).await.unwrap().bytes(), 300_000);

@@ -96,7 +96,7 @@ fn data_survives_as_the_old_file_or_the_new_one() {
     for worst in [CrashState::RenameLost, CrashState::RenameKept, CrashState::Torn] {
         for seed in 0..20 {
             let (_room, path) = room();
-            sys::change_mode_of(&path, 0o640).unwrap();
+            sys::change_mode_at(sys::CURRENT_DIRECTORY, &path, 0o640).unwrap();
             let usual = sys::stat(&path).unwrap().permissions();
             let plan = Plan::new(seed).with_power_failure();
             let _ = replace(&path, &plan, Durability::Data).unwrap();

@@ -58,9 +58,10 @@ impl Flags {
             return Err(usage("with --parents, the destination must be a directory"));
         }
         let source = self.stripped(&sources[0]);
-        // The path ends with a slash but does not name a directory.
+        // The path ends with a slash but does not name a directory. A link may be replaced, wherever it leads.
         if let (Err(error), Ok(Some(_))) = (&found, stat(&source))
             && error.code() == Some(Code::NOT_DIRECTORY)
+            && std::fs::symlink_metadata(target).is_err()
         {
             let what = format!(": {}", reason(&Code::NOT_DIRECTORY.into()));
             return Err(fatal(about("cannot stat ", target, &what)));

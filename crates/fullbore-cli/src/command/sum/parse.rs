@@ -89,7 +89,7 @@ impl Parser {
         };
         let name = if escaped { unescape(written) } else { Some(written.to_vec()) };
         match name {
-            Some(name) if !name.is_empty() && !name.contains(&0) => {
+            Some(name) if !name.contains(&0) => {
                 let written = if escaped { [b"\\", written].concat() } else { written.to_vec() };
                 ParsedLine::ChecksumLine(ChecksumLine {
                     algorithms,
@@ -139,16 +139,19 @@ impl Parser {
         let candidates: Vec<_> = candidates.collect();
         let (mut found, mut sum) = (Vec::new(), Vec::new());
         // Digits that form a sum in hexadecimal are not tried as a base64 sum of another length.
-        for decode in [unhex, unbase64].into_iter().take(if base64 { 2 } else { 1 }) {
+        let decoders: [(fn(&[u8]) -> Option<Vec<u8>>, bool); 2] = [(unhex, true), (unbase64, false)];
+        for (decode, any_length) in decoders.into_iter().take(if base64 { 2 } else { 1 }) {
             for &algorithm in &candidates {
                 let digits = token.strip_prefix(prefix(algorithm).as_bytes()).unwrap_or(token);
-                // The number of digits is the length of a blake2b or blake3 sum, unless another algorithm is possible.
+                // The number of hexadecimal digits is the length of a blake2b or blake3 sum, unless another algorithm is
+                // possible. Every word of four letters is base64.
                 let any = match algorithm.name {
                     "blake2b" => 1..=64,
                     "blake3" if self.cksum => 1..=LONGEST,
                     _ => algorithm.len..=algorithm.len,
                 };
-                let fits = |len| len == algorithm.len || self.requested.len() == 1 && any.contains(&len);
+                let any_length = any_length && self.requested.len() == 1;
+                let fits = |len| len == algorithm.len || any_length && any.contains(&len);
                 if let Some(decoded) = decode(digits).filter(|sum| fits(sum.len())) {
                     found.push(algorithm);
                     sum = decoded;
@@ -247,6 +250,7 @@ mod tests {
             (format!("\\{MD5}  a\\nb\\\\"), &["md5"], "a\nb\\"),
             (format!("SHA256 (a) b) = {SHA256}"), &["sha256"], "a) b"),
             (format!("SHA256(a)= {SHA256}"), &["sha256"], "a"),
+            (format!("SHA256 () = {SHA256}"), &["sha256"], ""),
             (format!("BLAKE3 (a) = {SHA256}"), &["blake3"], "a"),
             (format!("\\MD5 (a\\\\) = {MD5}"), &["md5"], "a\\"),
             ("XXH3_2d06800538d394c2  a".into(), &["xxh3"], "a"),
@@ -272,7 +276,6 @@ mod tests {
             &format!("SHA256 (a) = {MD5}"),
             &format!("SHA256 (a = {SHA256}"),
             &format!("SHA256 (a) {SHA256}"),
-            &format!("SHA256 () = {SHA256}"),
             &format!("SHA256-256 (a) = {SHA256}"),
             &format!("BLAKE2b-128 (a) = {SHA256}"),
             &format!("BLAKE2b-130 (a) = {SHA256}"),
@@ -331,6 +334,10 @@ mod tests {
         let blake3 = || Parser::new(family("blake3"));
         assert_eq!(claim_after(&mut blake3(), "04e0  a"), None);
         assert_eq!(claim_after(&mut cksum(Some("md5")), base64).unwrap().0, ["md5"]);
+        // A word of another line is no short sum in base64, and does not set the number of blanks.
+        let mut parser = cksum(Some("blake2b"));
+        assert_eq!(claim_after(&mut parser, &format!("SHA1 (a) = {MD5}")), None);
+        assert_eq!(claim_after(&mut parser, &format!("{SHA256}{SHA256}  a")).unwrap().1, "a");
         assert_eq!(claim_after(&mut Parser::new(family("md5")).like(Some("md5sum")), base64), None);
         assert_eq!(claim_after(&mut Parser::new(Vec::new()), base64), None);
     }

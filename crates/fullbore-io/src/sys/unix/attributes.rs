@@ -87,16 +87,20 @@ pub fn change_mode(file: impl AsFd, mode: u32) -> Result<()> {
     Ok(rustix::fs::fchmod(file, permissions(mode))?)
 }
 
-pub fn change_mode_of(path: impl PathArg, mode: u32) -> Result<()> {
-    Ok(rustix::fs::chmod(path, permissions(mode))?)
+/// Sets the mode of an entry that was opened with [`OpenFlags::PATH`].
+pub fn change_mode_of(entry: &impl AsFd, mode: u32) -> Result<()> {
+    #[cfg(target_os = "linux")]
+    if crate::sys::change_mode_of_handle(entry.as_fd(), mode).is_ok() {
+        return Ok(());
+    }
+    // Linux before 6.6 and others: by a path, on Linux under `/proc`.
+    Ok(rustix::fs::chmod(super::open::handle_path(entry), permissions(mode))?)
 }
 
 /// Sets the mode of a name in a directory; a link is not followed.
 #[cfg(target_os = "linux")]
 pub fn change_mode_at(directory: impl AsFd, name: impl PathArg + Copy, mode: u32) -> Result<()> {
-    // The call takes no descriptor opened with `PATH`; its path under `/proc` leads to the entry itself.
-    let entry = open_at(&directory, name, OpenFlags::PATH | OpenFlags::NOFOLLOW, 0)?;
-    change_mode_of(super::open::handle_path(&entry), mode)
+    change_mode_of(&open_at(&directory, name, OpenFlags::PATH | OpenFlags::NOFOLLOW, 0)?, mode)
 }
 
 /// Sets the mode of a name in a directory; a link is not followed.

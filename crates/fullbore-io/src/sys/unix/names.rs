@@ -102,9 +102,13 @@ impl Directory {
         Ok(Self(Dir::new(file)?))
     }
 
-    /// Reads an open directory through a descriptor of its own.
+    /// Reads an open directory through a descriptor of its own. If the directory may be read but not entered, the position
+    /// is that of `file`.
     pub fn read_from(file: impl AsFd) -> Result<Self> {
-        Ok(Self(Dir::read_from(file)?))
+        match Dir::read_from(&file) {
+            Err(rustix::io::Errno::ACCESS) => Self::new(try_clone(file.as_fd())?),
+            read => Ok(Self(read?)),
+        }
     }
 
     pub fn handle(&self) -> Result<Handle> {

@@ -214,8 +214,9 @@ fn mixed(found: u32, which: u32, wanted: u32) -> u32 {
     }
 }
 
-pub fn change_mode_of(path: impl PathArg, mode: u32) -> Result<()> {
-    change_mode(changing(&CURRENT_DIRECTORY, &path, AtFlags::empty())?, mode)
+/// Sets the mode of an entry that was opened with [`OpenFlags::PATH`].
+pub fn change_mode_of(entry: &impl AsHandle, mode: u32) -> Result<()> {
+    change_mode(changing(&CURRENT_DIRECTORY, &handle_path(entry), AtFlags::empty())?, mode)
 }
 
 pub fn change_mode_at(directory: impl AsHandle, name: impl PathArg, mode: u32) -> Result<()> {

@@ -123,8 +123,7 @@ fn chmod(directory: BorrowedHandle<'_>, name: &CStr, stat: &Status, mode: u32) -
     if there.kind() != stat.kind() || there.nlink != 1 {
         return Err(Code::STALE);
     }
-    // No call sets the mode of an `O_PATH` descriptor directly.
-    sys::change_mode_of(sys::handle_path(&fd), mode)
+    sys::change_mode_of(&fd, mode)
 }
 
 /// Changes the owner; true if the file has the source's owner now. Missing permission is not an error.

@@ -35,6 +35,7 @@ impl TreeCopy<'_> {
         if follow && parent.is_in(identity) {
             return Err(CopyError::Cycle { source: entry.source_path() });
         }
+        let names = sys::Directory::read_from(&source).map_err(of_source)?;
         let mode = attributes::creation_mode(&self.options.preserve, &stat) & 0o1777 | 0o700;
         let mut hidden = None;
         let mut new = true;
@@ -80,7 +81,7 @@ impl TreeCopy<'_> {
                     if let Some(name) = noted {
                         begun = BegunDirectory::plan(&parent.target, name, (&source, &entry.source_path()))?;
                     }
-                    make()
+                    begun.as_ref().map_or_else(make, |begun| begun.kept(make()))
                 }
                 Ok(None) => {
                     // The new directory inherits a set-group-ID bit, which a later change of its mode by a user outside the
@@ -114,7 +115,6 @@ impl TreeCopy<'_> {
         }
         self.begun.lock().extend(begun);
         let made = sys::status(&target).map_err(of_target)?;
-        let names = sys::Directory::read_from(&source).map_err(of_source)?;
         worker.stats.directories += u64::from(new);
         let name = hidden.as_ref().map_or(shown, Temporary::name);
         let target = parent.target.with(target, (name, shown), linked, made.identity());
@@ -250,8 +250,13 @@ fn make_directory(within: impl AsHandle + Copy, name: &Path, mode: u32) -> sys::
         return Ok(());
     }
     // By its handle: another user may have replaced it by a link.
-    let made = sys::open_at(within, name, OpenFlags::PATH | OpenFlags::DIRECTORY | OpenFlags::NOFOLLOW, 0)?;
-    sys::change_mode_of(sys::handle_path(&made), mode & !umask() | 0o700)
+    let flags = OpenFlags::PATH | OpenFlags::DIRECTORY | OpenFlags::NOFOLLOW;
+    let usable = sys::open_at(within, name, flags, 0)
+        .and_then(|made| sys::change_mode_of(&made, mode & !umask() | 0o700));
+    if usable.is_err() {
+        let _ = sys::remove(within, name, AtFlags::REMOVE_DIRECTORY);
+    }
+    usable
 }
 
 /// True if a directory is another, or is below it.

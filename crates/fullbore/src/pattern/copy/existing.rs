@@ -61,6 +61,13 @@ impl TreeCopy<'_> {
                 Ok(stat) => stat,
                 Err(Code::NOT_FOUND) if created.is_some() => return Err(through),
                 Err(Code::NOT_FOUND) if options.follow_dangling_links => return Ok(TargetState::New),
+                // The link becomes a further name of the copy.
+                Err(Code::NOT_FOUND)
+                    if matches!(options.existing, Existing::Replace | Existing::Update)
+                        && self.has_copy(entry, &entry.stat()?) =>
+                {
+                    return Ok(TargetState::Replaced(None));
+                }
                 Err(Code::NOT_FOUND) => return Err(CopyError::DanglingLink { target: entry.target_path() }),
                 Err(Code::LINK_LOOP) if options.force => return Ok(TargetState::Replaced(None)),
                 Err(error) => return Err(of_target(error).into()),
@@ -145,11 +152,11 @@ impl TreeCopy<'_> {
         let is_link = |stat: &Status| stat.kind() == FileKind::Symlink;
         let same = identity(stat) == identity(there);
         let hard = options.kind == CopyKind::HardLink;
-        if stat.kind() == FileKind::CharacterDevice {
-            return Ok(false);
-        }
         if same && hard {
             return Ok(true);
+        }
+        if stat.kind() == FileKind::CharacterDevice {
+            return Ok(false);
         }
         // The source and the target themselves, without following links.
         let (source, target) = if entry.follow {

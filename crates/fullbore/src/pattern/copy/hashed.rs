@@ -163,9 +163,17 @@ impl Hashed<'_> {
     ) -> Result<()> {
         let (failed, first) = (AtomicBool::new(false), FirstError::default());
         let size = (self.len.min(STRIPE) as usize).next_multiple_of(ALIGNMENT);
+        let (short, ran) = (FirstError::default(), AtomicBool::new(false));
         let run = || {
-            let pool = Pool::new(buffers, size);
-            let mut pool = pool.map_err(|error| Error::io("copy", self.input.path(), error))?;
+            let mut pool = match Pool::new(buffers, size) {
+                Ok(pool) => pool,
+                // The other threads do its work.
+                Err(error) => {
+                    short.put(Error::io("copy", self.input.path(), error));
+                    return Ok(());
+                }
+            };
+            ran.store(true, Ordering::Relaxed);
             let mut buffers: Vec<Buf> = std::iter::from_fn(|| pool.take()).collect();
             work(&|| !failed.load(Ordering::Relaxed) && !self.progress.is_cancelled(), &mut buffers)
         };
@@ -178,6 +186,9 @@ impl Hashed<'_> {
         let workers = self.workers.min(self.len.div_ceil(STRIPE) as usize);
         on_threads(workers, &|_, _: &Started| one(), &|| failed.store(true, Ordering::Relaxed));
         first.result()?;
+        if !ran.into_inner() {
+            short.result()?;
+        }
         if self.progress.is_cancelled() {
             return Err(Error::new(ErrorKind::Cancelled, "finish", self.output.path(), "interrupted"));
         }

@@ -141,8 +141,10 @@ impl Journal {
             _ => {
                 // It is named before it is created, so the next run recognises every file created.
                 let name = name_of(target, &format!("{ENDING}{}", random()));
-                note.write(&Header { source, part: name.clone(), inode: 0 }.bytes())?;
-                (create(&fd, &name).map_err(|error| failed(error.into()))?, name, false)
+                let begun = note
+                    .write(&Header { source, part: name.clone(), inode: 0 }.bytes())
+                    .and_then(|()| create(&fd, &name).map_err(|error| failed(error.into())));
+                (note.kept(begun)?, name, false)
             }
         };
         let mut journal =

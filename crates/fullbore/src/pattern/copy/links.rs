@@ -91,6 +91,11 @@ impl TreeCopy<'_> {
         self.options.preserve.links && (stat.nlink > 1 || self.follows(entry.directory))
     }
 
+    /// True if the entry is to be a further name of a copy.
+    pub(super) fn has_copy(&self, entry: &Entry<'_>, stat: &Status) -> bool {
+        self.has_names(entry, stat) && self.links.knows(stat.identity())
+    }
+
     pub(super) fn hard_link(&self, worker: &mut Worker, entry: &Entry<'_>) -> Copied<()> {
         let source = entry.directory.source()?;
         let target = entry.within()?;

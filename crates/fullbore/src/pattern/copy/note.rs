@@ -42,6 +42,7 @@ impl Note {
     pub(super) fn open(directory: &HeldDir, target: &OsStr, make: bool) -> Result<Option<Self>> {
         let name = name_of(target, ENDING);
         let failed = |error: Code| Error::io("open", directory.path().join(&name), error.into());
+        let uncreated = |error: Code| Error::io("create", directory.path().join(&name), error.into());
         let fd = directory.fd().map_err(|error| Error::io("open", directory.path(), error))?;
         for _ in 0..ATTEMPTS {
             let (found, at) = match open_private(&fd, &name) {
@@ -56,7 +57,7 @@ impl Note {
                 None if !make => return Ok(None),
                 None => match create(&fd, &at) {
                     Err(Code::EXISTS) => continue,
-                    made => made.map_err(failed)?,
+                    made => made.map_err(uncreated)?,
                 },
             };
             lock(&note, directory, &at)?;
@@ -87,6 +88,14 @@ impl Note {
     pub(super) fn write(&self, bytes: &[u8]) -> Result<()> {
         self.file.set_len(bytes.len() as u64)?;
         self.file.write_all_at(bytes, 0)
+    }
+
+    /// Returns the result of a step; removes the note if this run created it and the step failed.
+    pub(super) fn kept<T, E>(&self, result: std::result::Result<T, E>) -> std::result::Result<T, E> {
+        if self.made && result.is_err() {
+            let _ = self.remove();
+        }
+        result
     }
 
     pub(super) fn remove(&self) -> Result<()> {
@@ -268,7 +277,8 @@ impl BegunDirectory {
     pub(super) fn plan(parent: &HeldDir, target: &OsStr, source: (&Handle, &Path)) -> Result<Option<Self>> {
         let Some(note) = Note::open(parent, target, true)? else { return Ok(None) };
         let begun = Self::new(note, target, source)?;
-        begun.note.write(&bytes(begun.source, DirectoryIdentity::default(), &begun.source_path))?;
+        let content = bytes(begun.source, DirectoryIdentity::default(), &begun.source_path);
+        begun.note.kept(begun.note.write(&content))?;
         Ok(Some(begun))
     }
 
@@ -281,6 +291,11 @@ impl BegunDirectory {
     /// True if it is the note of this directory.
     pub(super) fn is_of(&self, parent: &HeldDir, target: &OsStr) -> bool {
         self.target == target && self.note.directory.identity() == parent.identity()
+    }
+
+    /// Returns the result of creating the directory; removes the note if it failed.
+    pub(super) fn kept<T>(&self, made: sys::Result<T>) -> sys::Result<T> {
+        self.note.kept(made)
     }
 
     /// Notes that the directory was created.

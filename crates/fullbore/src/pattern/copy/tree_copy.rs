@@ -178,6 +178,11 @@ impl Links {
         }
     }
 
+    /// True if the file is copied, or being copied.
+    pub(super) fn knows(&self, identity: (u64, u64)) -> bool {
+        self.0.lock().contains_key(&identity)
+    }
+
     /// Notes that the copy under the first name is at `place`.
     pub(super) fn done(&self, identity: (u64, u64), place: Named) {
         let mut copies = self.0.lock();
