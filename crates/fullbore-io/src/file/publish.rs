@@ -186,8 +186,9 @@ fn complete(file: &File, finish: Finish, place: &TargetName) -> Result<()> {
 
 /// Gives the new file the old one's owner, where permitted, and then its mode, of which a change of owner clears bits.
 fn inherit(file: &File, old: Attributes, place: &TargetName) -> Result<()> {
-    let mode = permitted_mode(old.mode, give(file, old.owner, place)?);
-    inherit_mode(file, mode, place)
+    // A write by an ordinary user would have cleared the bits of the old file, too.
+    let keeps = give(file, old.owner, place)? && sys::effective_user() == 0;
+    inherit_mode(file, permitted_mode(old.mode, keeps), place)
 }
 
 /// Gives the new file `mode` and the old one's access list; on Windows also its named streams and flags.

@@ -139,8 +139,8 @@ impl Parser {
         let candidates: Vec<_> = candidates.collect();
         let (mut found, mut sum) = (Vec::new(), Vec::new());
         // Digits that form a sum in hexadecimal are not tried as a base64 sum of another length.
-        let decoders: [(fn(&[u8]) -> Option<Vec<u8>>, bool); 2] = [(unhex, true), (unbase64, false)];
-        for (decode, any_length) in decoders.into_iter().take(if base64 { 2 } else { 1 }) {
+        for hexadecimal in [true, false].into_iter().take(if base64 { 2 } else { 1 }) {
+            let decode: fn(&[u8]) -> _ = if hexadecimal { unhex } else { unbase64 };
             for &algorithm in &candidates {
                 let digits = token.strip_prefix(prefix(algorithm).as_bytes()).unwrap_or(token);
                 // The number of hexadecimal digits is the length of a blake2b or blake3 sum, unless another algorithm is
@@ -150,7 +150,7 @@ impl Parser {
                     "blake3" if self.cksum => 1..=LONGEST,
                     _ => algorithm.len..=algorithm.len,
                 };
-                let any_length = any_length && self.requested.len() == 1;
+                let any_length = hexadecimal && self.requested.len() == 1;
                 let fits = |len| len == algorithm.len || any_length && any.contains(&len);
                 if let Some(decoded) = decode(digits).filter(|sum| fits(sum.len())) {
                     found.push(algorithm);
