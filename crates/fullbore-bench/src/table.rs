@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::block::text::{BOLD, Sheet};
 use crate::document::{
     Axis, Document, Experiment, Peak, Recommendation, RuleVerdict, Series, SeriesHalfPower, StopReason,
-    Summary, experiments, series,
+    Summary, experiments, series, word,
 };
 use crate::report::{
     NO_DEFAULT, advice, capital, device_facts, headline_figures, measured_rate, spanned, tiles, verdict,
@@ -189,7 +189,7 @@ fn all_advice(sheet: &mut Sheet, document: &Document) {
     let mut number = 0;
     listed(sheet, "Advice", &document.findings.advice, |sheet, advice| {
         number += 1;
-        sheet.wrapped(0, &format!("{number}. {} ({})", advice.text, advice.confidence.words()));
+        sheet.wrapped(0, &format!("{number}. {} ({} confidence)", advice.text, word(advice.confidence)));
         advice.setting.iter().for_each(|setting| sheet.command(setting));
     });
 }
@@ -301,7 +301,8 @@ pub fn summary(document: &Document, options: TableOptions) -> String {
     let entries = lead.iter().enumerate();
     let mut entries: Vec<Sheet> = entries
         .map(|(i, advice)| {
-            let mut entry = entry(format!("{}. {} ({})", i + 1, advice.text, advice.confidence.words()));
+            let mut entry =
+                entry(format!("{}. {} ({} confidence)", i + 1, advice.text, word(advice.confidence)));
             let used = |found: &Recommendation| [&found.command, &found.plain].contains(&&advice.setting);
             if let Some(setting) = advice.setting.as_ref().filter(|_| !recommended.iter().any(used)) {
                 entry.command(setting);

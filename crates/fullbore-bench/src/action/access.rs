@@ -15,12 +15,12 @@ use serde::Deserialize;
 use super::latency::percentiles;
 use super::one_way::{Direction, OneWayIo, Precondition, read_or_overwrite, read_until};
 use super::requested_strategy::RequestedStrategy;
-use super::settings::{Bytes, FileState, RequestOrder, Settings, auto, refuse, settings, word};
+use super::settings::{Bytes, FileState, RequestOrder, Settings, auto, refuse, settings};
 use super::workload::{
     CoveredRange, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload,
     repeat_until,
 };
-use crate::document::{CacheState, Labels};
+use crate::document::{CacheState, Labels, word};
 use crate::test_files::{Needs, TestFiles};
 
 /// Minimum number of requests per sample, in multiples of the requests in flight.

@@ -8,11 +8,11 @@ use fullbore::operation::Generate;
 use fullbore::operation::generate::{Random, Stamped};
 use serde::Deserialize;
 
-use super::settings::{Bytes, FileState, Settings, settings, word};
+use super::settings::{Bytes, FileState, Settings, settings};
 use super::workload::{
     DeviceIo, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
 };
-use crate::document::Labels;
+use crate::document::{Labels, word};
 use crate::test_files::Needs;
 
 /// Least number of records of a sample.

@@ -13,17 +13,17 @@ use fullbore::operation::generate::Stamped;
 use fullbore::pattern::{self, Order, Progress, Scope, Stats};
 use fullbore::strategy::{Planner, Purpose, Strategy};
 use fullbore::sys::{self, Advice};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::requested_strategy::RequestedStrategy;
 use super::workload::{DeviceIo, ExpectedState};
-use crate::document::{CacheState, Labels};
+use crate::document::{CacheState, Labels, word};
 use crate::test_files::TestFiles;
 
 /// Bytes of a line of the processor's cache.
 pub(super) const CACHE_LINE: usize = 64;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Direction {
     #[default]
@@ -34,10 +34,6 @@ pub(super) enum Direction {
 impl Direction {
     pub(super) fn writes(self) -> bool {
         self == Self::Write
-    }
-
-    pub(super) fn word(self) -> &'static str {
-        if self.writes() { "write" } else { "read" }
     }
 
     /// Returns the method and the cache policy of a strategy for this direction.
@@ -126,7 +122,7 @@ impl OneWayIo {
             cache_policy: Some(cache.to_string()),
             file_state: self.writes().then(|| "overwritten".into()),
             strategy: Some(self.requested.text.clone()),
-            ..Labels::of(self.direction.word(), method.name)
+            ..Labels::of(word(self.direction), method.name)
         }
     }
 }

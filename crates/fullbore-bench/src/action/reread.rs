@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 use super::latency::percentiles;
 use super::one_way::{Direction, OneWayIo, Precondition, Target};
 use super::requested_strategy::RequestedStrategy;
-use super::settings::{Settings, settings, word};
+use super::settings::{Settings, settings};
 use super::workload::{
     ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
 };
-use crate::document::Labels;
+use crate::document::{Labels, word};
 use crate::test_files::TestFiles;
 
 /// Timed reads per sample.

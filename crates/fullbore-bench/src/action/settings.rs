@@ -42,12 +42,6 @@ pub(super) fn number_or_text<'d, D: Deserializer<'d>>(from: D) -> Result<String,
     })
 }
 
-/// Returns the word of a setting, as in an experiment.
-pub(super) fn word(setting: impl Serialize) -> String {
-    let value = toml::Value::try_from(setting);
-    value.ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
-}
-
 /// Refuses settings with the first of these that is true.
 pub(super) fn refuse<const N: usize>(wrong: [(bool, &str); N]) -> Result<(), String> {
     wrong.into_iter().find(|(wrong, _)| *wrong).map_or(Ok(()), |(_, what)| Err(what.into()))

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::change::{Change, Measure, holm};
 use super::difference::{Difference, shown};
 use super::options::{Options, Source};
-use crate::document::{Cell, Document, Labels, Sample};
+use crate::document::{Cell, Document, Labels, Sample, word};
 use crate::stats::median;
 use crate::units;
 
@@ -204,7 +204,7 @@ pub(super) fn measured(cell: &Cell) -> Result<(), String> {
 pub(super) fn same_regime(baseline: &Cell, this: &Cell) -> Result<(), String> {
     match (baseline.regime(), this.regime()) {
         (Some(before), Some(now)) if before.opposite() == Some(now) => {
-            Err(format!("{} in the baseline, {} in this document", before.word(), now.word()))
+            Err(format!("{} in the baseline, {} in this document", word(before), word(now)))
         }
         _ => Ok(()),
     }

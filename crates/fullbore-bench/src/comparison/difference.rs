@@ -1,10 +1,13 @@
 //! Differences between two documents that the comparison reports or refuses, and other reasons for a refusal.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
 use serde::Serialize;
 use serde_json::Value;
+
+use crate::document::word;
 
 /// Text from a document or a path, with control characters replaced: they could control a terminal.
 pub(super) fn shown(text: &str) -> String {
@@ -51,16 +54,11 @@ impl Aspect {
         Self::Version,
         Self::FileSize,
     ];
-
-    /// The word on the command line.
-    pub fn word(self) -> &'static str {
-        ["machine", "limits", "kernel", "file-system", "device", "version", "file-size"][self as usize]
-    }
 }
 
 impl fmt::Display for Aspect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        f.pad(&word(self))
     }
 }
 
@@ -68,10 +66,9 @@ impl FromStr for Aspect {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|aspect| aspect.word() == word)
-            .ok_or_else(|| format!("\"{word}\" is not one of {}", Self::ALL.map(Self::word).join(", ")))
+        Self::ALL.into_iter().find(|aspect| aspect.to_string() == word).ok_or_else(|| {
+            format!("\"{word}\" is not one of {}", Self::ALL.map(|aspect| aspect.to_string()).join(", "))
+        })
     }
 }
 
@@ -191,17 +188,13 @@ impl fmt::Display for Error {
 
 fn refusal(f: &mut fmt::Formatter<'_>, documents: &[(String, Vec<Difference>)]) -> fmt::Result {
     writeln!(f, "not compared: differences between the environments could explain a difference in speed")?;
-    let mut aspects: Vec<Aspect> = Vec::new();
     for (name, differences) in documents {
         writeln!(f, "  {name} against the baseline (baseline | this):")?;
         for difference in differences {
-            writeln!(f, "    {:<11} {}", difference.aspect.word(), shown(&difference.to_string()))?;
-            if !aspects.contains(&difference.aspect) {
-                aspects.push(difference.aspect);
-            }
+            writeln!(f, "    {:<11} {}", difference.aspect, shown(&difference.to_string()))?;
         }
     }
-    aspects.sort();
-    let words: Vec<&str> = aspects.iter().map(|aspect| aspect.word()).collect();
+    let aspects = documents.iter().flat_map(|(_, differences)| differences).map(|one| one.aspect);
+    let words: Vec<String> = aspects.collect::<BTreeSet<_>>().iter().map(ToString::to_string).collect();
     write!(f, "to compare across them: --across {} (or --anyway for all differences)", words.join(","))
 }

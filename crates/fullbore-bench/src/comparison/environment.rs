@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::difference::{Aspect, Differences, plain};
-use crate::document::{Document, Environment};
+use crate::document::{Document, Environment, word};
 use crate::units;
 
 /// Memory that differs by less counts as equal: kernels reserve slightly different amounts.
@@ -39,7 +39,7 @@ pub fn differences(baseline: &Document, this: &Document) -> Differences {
     differences.text(Aspect::Device, "directories measured together", &disks(baseline), &disks(this));
     engines(&mut differences, a, b);
     if baseline.run.regime != this.run.regime {
-        let [before, now] = [baseline, this].map(|document| document.run.regime.word());
+        let [before, now] = [baseline, this].map(|document| word(document.run.regime));
         differences.notes.push(format!("the baseline has {before} figures, this document {now} ones"));
     }
     for (document, which) in [(baseline, "the baseline"), (this, "this document")] {

@@ -4,9 +4,10 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use super::change::{Change, Measure};
+use super::change::Change;
 use super::compare::Comparison;
 use super::compared_run::{CellChange, ComparedRun};
+use crate::document::word;
 
 /// The value of the `schema` field of a comparison as JSON.
 pub const SCHEMA: &str = "fullbore.comparison";
@@ -59,7 +60,7 @@ pub const COLUMNS: [Column; 35] = [
     ("samples", |_, cell| cell.rate.samples.to_string()),
     ("p", |_, cell| optional(cell.rate.p)),
     ("p_among_all", |_, cell| optional(cell.rate.p_among_all)),
-    ("cost_measure", |_, cell| of(&cell.cost, |cost| cost_measure(cost.measure).to_owned())),
+    ("cost_measure", |_, cell| of(&cell.cost, |cost| word(cost.measure))),
     ("cost_verdict", |_, cell| of(&cell.cost, |cost| cost.verdict.to_owned())),
     ("cost_stands", |_, cell| of(&cell.cost, |cost| cost.stands.to_string())),
     ("baseline_cost_s", |_, cell| of(&cell.cost, |cost| cost.baseline.to_string())),
@@ -110,10 +111,6 @@ pub fn csv(comparison: &Comparison, writer: impl Write) -> std::io::Result<()> {
 
 fn of(change: &Option<Change>, value: fn(&Change) -> String) -> String {
     change.as_ref().map(value).unwrap_or_default()
-}
-
-fn cost_measure(measure: Measure) -> &'static str {
-    if measure == Measure::CostPerRequest { "cost-per-request" } else { "cost-per-mb" }
 }
 
 fn optional(value: Option<f64>) -> String {

@@ -128,7 +128,7 @@ pub(super) fn origin(origin: &Origin) -> String {
 
 /// The allowed differences, a line each.
 pub(super) fn ignored_differences(other: &ComparedRun) -> Vec<String> {
-    let line = |difference: &Difference| match difference.what == difference.aspect.word() {
+    let line = |difference: &Difference| match difference.what == difference.aspect.to_string() {
         true => shown(&format!("across {difference}")),
         false => shown(&format!("across {}: {difference}", difference.aspect)),
     };

@@ -151,13 +151,6 @@ pub enum RateUnit {
 }
 
 impl RateUnit {
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Bytes => "bytes",
-            Self::Requests => "requests",
-        }
-    }
-
     pub(crate) fn rate(self, per_second: f64) -> String {
         match self {
             Self::Bytes => units::rate(per_second),

@@ -32,5 +32,6 @@ pub use results::{Document, MINOR, Run, SCHEMA, VERSION, rfc3339};
 pub use sample::{Latency, Phases, Proof, Sample};
 pub use series::{Axis, EarlierFinding, Experiment, Figure, Series, experiments, series};
 pub use summary::{Cell, CpuCost, Summary, SummaryOptions, summarise};
+pub(crate) use terms::word;
 pub use terms::{AccessMethod, Allocation, FileState, Operation, Order};
 pub use warning::{StopReason, Warning};

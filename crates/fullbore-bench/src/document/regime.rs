@@ -22,15 +22,6 @@ pub enum Regime {
 }
 
 impl Regime {
-    /// Returns the regime's name in options and reports.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Sustained => "sustained",
-            Self::Burst => "burst",
-            Self::Unknown => "unknown",
-        }
-    }
-
     /// Returns the other of burst and sustained; `None` for an unknown regime.
     pub(crate) fn opposite(self) -> Option<Self> {
         match self {

@@ -6,6 +6,7 @@ use super::counted::{counted, counted_warm, of_regime, regime_of};
 use super::labels::Labels;
 use super::regime::Regime;
 use super::sample::{Latency, Proof, Sample};
+use super::terms::word;
 use super::warning::{StopReason, Warning};
 use crate::stats::{
     Bootstrap, Changes, Comparison, Course, DEFAULT_MARGIN, Drift, Estimate, Level, Modes, Repeatability,
@@ -200,7 +201,7 @@ impl Summary {
     /// The figure of the other regime in words: `burst 3.3 GB/s`.
     pub(crate) fn other_regime_text(&self) -> Option<String> {
         let (other, rate) = self.other_regime()?;
-        Some(format!("{} {}", other.word(), units::rate(rate)))
+        Some(format!("{} {}", word(other), units::rate(rate)))
     }
 
     /// All warnings except the one that measuring stopped before the target precision.

@@ -4,6 +4,12 @@
 use fullbore::engine::{self, CachePolicy, Method};
 use serde::{Deserialize, Serialize};
 
+/// Returns the word of a variant in documents and experiments.
+pub(crate) fn word(variant: impl Serialize) -> String {
+    let value = serde_json::to_value(variant);
+    value.ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
 /// Defines an enum of terms, each with its text in documents (and other texts that mean it there).
 macro_rules! terms {
     ($(#[$about:meta])* $name:ident { $($term:ident = $text:literal $(| $old:literal)*,)+ }) => {

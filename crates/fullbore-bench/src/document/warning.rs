@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::regime::Regime;
+use super::terms::word;
 use crate::stats::{Drift, Level, Modes};
 use crate::units;
 
@@ -144,7 +145,7 @@ impl fmt::Display for Warning {
                 write!(f, "{} contradicted and left out: {reason}", samples(count))
             }
             Self::OtherRegime { regime, rate } => {
-                write!(f, "{} samples are not counted; their median is {}", regime.word(), units::rate(*rate))
+                write!(f, "{} samples are not counted; their median is {}", word(regime), units::rate(*rate))
             }
             Self::BurstOnly => f.write_str("burst only: the device's credit was not spent"),
             Self::ShortCourse => f.write_str("too short to find bursts; a longer --time shows them"),

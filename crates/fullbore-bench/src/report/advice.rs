@@ -3,18 +3,8 @@
 use super::chapter::Chapter;
 use super::prose::spanned;
 use crate::block::{Block, Fold, Item, NOTHING, Section, TableOf};
-use crate::document::{Advice, Confidence, Document, Recommendation, Rule, RuleVerdict};
+use crate::document::{Advice, Document, Recommendation, Rule, RuleVerdict, word};
 use crate::units;
-
-impl Confidence {
-    pub(crate) fn words(self) -> &'static str {
-        match self {
-            Self::High => "high confidence",
-            Self::Medium => "medium confidence",
-            Self::Low => "low confidence",
-        }
-    }
-}
 
 /// Text in place of advice that leads.
 pub(crate) const NO_DEFAULT: &str = "No common default is known to differ from the best setting: the differences are small, or the samples few.";
@@ -62,7 +52,7 @@ pub(super) fn sections(document: &Document, chapters: &[Chapter]) -> Vec<Section
                 Some(setting) => format!("{} Type: `{}`", advice.text, without_quotes(setting)),
                 None => advice.text.clone(),
             },
-            tag: (advice.confidence.into(), advice.confidence.words().into()),
+            tag: (advice.confidence.into(), format!("{} confidence", word(advice.confidence))),
             evidence: advice.evidence.clone(),
             link: link(chapters, &advice.experiment),
         };

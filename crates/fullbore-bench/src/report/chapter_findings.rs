@@ -7,7 +7,7 @@ use super::plot_charts;
 use super::prose::{against, capital, spanned};
 use super::row_charts::{Bar, BarChart};
 use crate::block::{NOTHING, TableOf, Titled, words};
-use crate::document::{DeviceCredit, Document, Experiment, Regret, Saturation};
+use crate::document::{DeviceCredit, Document, Experiment, Regret, Saturation, word};
 use crate::grouping::distinct;
 use crate::stats::{Burst, Estimate, Law, RequestTime, Verdict};
 use crate::units;
@@ -24,7 +24,7 @@ fn in_chapter<'a, T>(
 
 /// The name of a credit in a chapter: `write, bytes`.
 fn name(credit: &DeviceCredit) -> String {
-    format!("{}, {}", credit.operation, credit.unit.word())
+    format!("{}, {}", credit.operation, word(credit.unit))
 }
 
 pub(super) fn credit_table(document: &Document, experiment: &Experiment) -> Titled {

@@ -5,7 +5,7 @@ use super::chapter::skipped;
 use super::prose::spanned;
 use crate::block::html::{escape, set};
 use crate::block::{Block, Fold, Section, Table, TableOf, figures, short, words};
-use crate::document::{Cell, CellPrediction, Document, Proof, StopReason, experiments};
+use crate::document::{Cell, CellPrediction, Document, Proof, experiments, word};
 use crate::units;
 
 /// Machine, test file and time of the run, in a line.
@@ -153,7 +153,7 @@ fn tables(document: &Document) -> Vec<(&'static str, &'static str, Table)> {
         let flags = summary.warnings_of_samples().map(ToString::to_string).collect::<Vec<_>>().join("; ");
         if !flags.is_empty() || !summary.outliers.is_empty() {
             let outliers = summary.outliers.len().to_string();
-            flagged.push(vec![name.clone(), flags, outliers, stop_word(summary.stop).into()]);
+            flagged.push(vec![name.clone(), flags, outliers, word(summary.stop).replace('-', " ")]);
         }
     }
     let flagged =
@@ -176,15 +176,6 @@ fn tables(document: &Document) -> Vec<(&'static str, &'static str, Table)> {
     .into_iter()
     .filter(|(_, _, table)| !table.rows.is_empty())
     .collect()
-}
-
-fn stop_word(stop: StopReason) -> &'static str {
-    match stop {
-        StopReason::Precise => "precise",
-        StopReason::TimeUp => "time up",
-        StopReason::Interrupted => "interrupted",
-        StopReason::Failed => "failed",
-    }
 }
 
 const MOST_ROWS: usize = 15;

@@ -13,11 +13,11 @@ use fullbore::operation::generate::Stamped;
 use super::open::{Completion, Interface, InterfaceEntry, OpenConfig, Pass, Payload, RecordOrder};
 use super::settings::{InterfaceFileState, InterfaceSpec};
 use crate::action::one_way::Precondition;
-use crate::action::settings::{RequestOrder, Settings, settings, word};
+use crate::action::settings::{RequestOrder, Settings, settings};
 use crate::action::workload::{
     ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
 };
-use crate::document::{CacheState, Labels};
+use crate::document::{CacheState, Labels, word};
 use crate::test_files::{Needs, TestFiles};
 
 /// Minimum number of calls per sample, in multiples of the concurrent calls.

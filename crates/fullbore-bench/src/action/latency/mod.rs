@@ -16,12 +16,12 @@ use serde::Deserialize;
 use self::open_loop::{AsyncServer, ServedRequests, Spacing, schedule, serve};
 use super::one_way::{Direction, OneWayIo, Precondition, Target, read_or_overwrite};
 use super::requested_strategy::RequestedStrategy;
-use super::settings::{RequestOrder, Settings, refuse, settings, word};
+use super::settings::{RequestOrder, Settings, refuse, settings};
 use super::workload::{
     ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
 };
 use crate::clock::Clock;
-use crate::document::{CacheState, Labels, Latency};
+use crate::document::{CacheState, Labels, Latency, word};
 use crate::test_files::{Needs, TestFiles};
 
 /// Minimum and maximum duration of a sample, in seconds; the minimum yields enough latencies for percentiles.
