@@ -142,8 +142,7 @@ fn half_power(document: &Document, peak: &Peak) -> String {
     let same = |found: &&SeriesHalfPower| found.series.cells == peak.series.cells;
     let on = |found: &SeriesHalfPower, axis: Axis| {
         let bound = if found.half_power.at_most { "≤ " } else { "" };
-        let word = if axis == Axis::Depth { "depth " } else { "" };
-        format!("{bound}{word}{}", axis.text(found.half_power.at))
+        format!("{bound}{}", axis.label(found.half_power.at))
     };
     let findings = &document.findings;
     let request = findings.half_power_request.iter().find(same).map(|f| on(f, Axis::Request));

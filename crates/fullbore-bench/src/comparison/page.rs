@@ -80,13 +80,9 @@ fn chapter(comparison: &Comparison, other: &ComparedRun) -> Vec<Block> {
         // The table below has its figures.
         Block::Figures(vec![Figure { html: chart, text: None }]),
     ];
-    for judgement in words::ORDER {
-        let table = cells(other, judgement);
-        let title = heading(judgement, table.rows.len(), comparison.margin);
-        if table.rows.is_empty() {
-            continue;
-        }
-        let table = Block::Table { label: title.clone(), table };
+    for (judgement, cells) in words::groups(other) {
+        let title = heading(judgement, cells.len(), comparison.margin);
+        let table = Block::Table { label: title.clone(), table: table(cells) };
         match judgement {
             Judgement::Same => {
                 blocks.push(Block::Folded { title, fold: Fold::Everywhere, blocks: vec![table] });
@@ -120,10 +116,9 @@ fn tiles(other: &ComparedRun) -> Vec<[String; 3]> {
     .to_vec()
 }
 
-fn cells(other: &ComparedRun, judgement: Judgement) -> Table {
-    let cells = other.cells.iter().filter(|cell| cell.rate.judgement == judgement);
+fn table(cells: Vec<&CellChange>) -> Table {
     let figure = |number: usize| move |(_, figures): &(&CellChange, [String; 6])| figures[number].clone();
-    TableOf::new(cells.map(|cell| (cell, words::figures(cell))))
+    TableOf::new(cells.into_iter().map(|cell| (cell, words::figures(cell))))
         .words("cell", |(cell, _)| cell.name.clone())
         .figures("baseline", figure(0))
         .figures("this", figure(1))
@@ -155,11 +150,7 @@ const TICK_GAP: f64 = 36.0;
 /// The cells of a document, the worst first, as an `svg` element.
 fn svg(comparison: &Comparison, other: &ComparedRun) -> String {
     let axis = Axis::of(&other.cells);
-    let groups: Vec<(Judgement, Vec<&CellChange>)> = words::ORDER
-        .into_iter()
-        .map(|judgement| (judgement, other.cells.iter().filter(|c| c.rate.judgement == judgement).collect()))
-        .filter(|(_, cells): &(Judgement, Vec<&CellChange>)| !cells.is_empty())
-        .collect();
+    let groups = words::groups(other);
     let bottom = TOP + groups.len() as f64 * HEAD + other.cells.len() as f64 * ROW;
     let mut svg = format!(
         "<svg class=\"chart\" viewBox=\"0 0 {CHART_WIDTH} {:.0}\" style=\"min-width:760px\" role=\"img\" aria-label=\"{}\">\n",
@@ -173,11 +164,9 @@ fn svg(comparison: &Comparison, other: &ComparedRun) -> String {
     let mut y = TOP;
     for (judgement, cells) in groups {
         y += HEAD;
-        svg += &format!(
-            "<text class=\"value\" x=\"0\" y=\"{:.1}\">{}</text>\n",
-            y - 8.0,
-            escape(&words::heading(judgement, cells.len(), comparison.margin))
-        );
+        svg +=
+            &html::svg_text("value", (0.0, y - 8.0), "", &heading(judgement, cells.len(), comparison.margin));
+        svg.push('\n');
         for cell in cells {
             svg += &row(cell, &axis, y + ROW / 2.0 - 4.0);
             y += ROW;

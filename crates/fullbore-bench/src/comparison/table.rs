@@ -47,12 +47,7 @@ fn document(sheet: &mut Sheet, comparison: &Comparison, other: &ComparedRun) {
     sheet.line("");
     let heads: Vec<_> = columns.iter().map(|(head, width)| ((*head).to_owned(), *width, "")).collect();
     sheet.row(0, ("", ""), &heads);
-    for judgement in words::ORDER {
-        let cells: Vec<&CellChange> =
-            other.cells.iter().filter(|cell| cell.rate.judgement == judgement).collect();
-        if cells.is_empty() {
-            continue;
-        }
+    for (judgement, cells) in words::groups(other) {
         let (colour, bold) = match judgement {
             Judgement::Worse => (RED, "1;31"),
             Judgement::Unclear => (YELLOW, "1;33"),

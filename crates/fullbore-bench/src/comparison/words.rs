@@ -82,8 +82,13 @@ pub(super) fn heading(judgement: Judgement, count: usize, margin: f64) -> String
     format!("{word} ({count})")
 }
 
-pub(super) const ORDER: [Judgement; 4] =
-    [Judgement::Worse, Judgement::Unclear, Judgement::Same, Judgement::Better];
+/// The cells by their verdict, the worst first.
+pub(super) fn groups(other: &ComparedRun) -> Vec<(Judgement, Vec<&CellChange>)> {
+    let judgements = [Judgement::Worse, Judgement::Unclear, Judgement::Same, Judgement::Better];
+    let of = |judgement| other.cells.iter().filter(|cell| cell.rate.judgement == judgement).collect();
+    let groups = judgements.map(|judgement| (judgement, of(judgement))).into_iter();
+    groups.filter(|(_, cells): &(_, Vec<_>)| !cells.is_empty()).collect()
+}
 
 /// The number of verdicts expected by chance.
 pub(super) fn chance(other: &ComparedRun) -> String {

@@ -7,19 +7,28 @@ use super::plot_charts;
 use super::prose::{against, capital, spanned};
 use super::row_charts::{Bar, BarChart};
 use crate::block::{NOTHING, TableOf, Titled, words};
-use crate::document::{DeviceCredit, Document, Experiment, Regret, Saturation, word};
+use crate::document::{DeviceCredit, Document, Experiment, PeerRatio, Regret, Saturation, word};
 use crate::grouping::distinct;
 use crate::stats::{Burst, Estimate, Law, RequestTime, Verdict};
 use crate::units;
 
-fn in_chapter<'a, T>(
-    document: &Document,
-    experiment: &Experiment,
-    findings: &'a [T],
-    cell: fn(&T) -> &str,
-) -> Vec<&'a T> {
-    let here = |found: &&T| document.cell(cell(found)).is_some_and(|cell| cell.experiment == experiment.name);
-    findings.iter().filter(here).collect()
+fn is_in(document: &Document, experiment: &Experiment, cell: &str) -> bool {
+    document.cell(cell).is_some_and(|cell| cell.experiment == experiment.name)
+}
+
+fn credits<'a>(document: &'a Document, experiment: &Experiment) -> Vec<&'a DeviceCredit> {
+    let here = |found: &&DeviceCredit| is_in(document, experiment, &found.cell);
+    document.findings.credit.iter().filter(here).collect()
+}
+
+fn regrets<'a>(document: &'a Document, experiment: &Experiment) -> Vec<&'a Regret> {
+    let here = |found: &&Regret| is_in(document, experiment, &found.cell);
+    document.findings.regrets.iter().filter(here).collect()
+}
+
+fn peers<'a>(document: &'a Document, experiment: &Experiment) -> Vec<&'a PeerRatio> {
+    let here = |found: &&PeerRatio| is_in(document, experiment, &found.cell);
+    document.findings.peers.iter().filter(here).collect()
 }
 
 /// The name of a credit in a chapter: `write, bytes`.
@@ -38,9 +47,8 @@ pub(super) fn credit_table(document: &Document, experiment: &Experiment) -> Titl
         let bound = if refill.at_least { "at least " } else { "" };
         Some(format!("{bound}{}", rate(found, refill.rate)))
     };
-    let found = in_chapter(document, experiment, &document.findings.credit, |found| &found.cell);
     let burst = |found: &DeviceCredit| found.fit.burst.clone();
-    let table = TableOf::new(found)
+    let table = TableOf::new(credits(document, experiment))
         .words("limit of", |found| name(found))
         .figures("burst", |found| burst(found).map_or_else(|| "none".into(), |b| rate(found, b.rate)))
         .figures("credit", |found| burst(found).map_or_else(nothing, |burst| quantity(found, &burst)))
@@ -54,18 +62,13 @@ pub(super) fn credit_table(document: &Document, experiment: &Experiment) -> Titl
 
 pub(super) fn credit_sentences(document: &Document, experiment: &Experiment) -> Vec<String> {
     let sentence = |found: &DeviceCredit| format!("{}: {}.", capital(&name(found)), found.text());
-    in_chapter(document, experiment, &document.findings.credit, |found| &found.cell)
-        .into_iter()
-        .map(sentence)
-        .collect()
+    credits(document, experiment).into_iter().map(sentence).collect()
 }
 
 impl ChartBuilder<'_> {
     /// A chart per cell: throughput over time with the fitted steps.
     pub(super) fn course(&mut self) {
-        for found in
-            in_chapter(self.document, self.experiment, &self.document.findings.credit, |found| &found.cell)
-        {
+        for found in credits(self.document, self.experiment) {
             let cell = self.document.cell(&found.cell);
             let Some(course) = cell.and_then(|c| c.samples.iter().find_map(|s| s.course.as_ref())) else {
                 continue;
@@ -94,9 +97,8 @@ fn rate_of(document: &Document, cell: &str) -> String {
 }
 
 pub(super) fn regret_table(document: &Document, experiment: &Experiment) -> Titled {
-    let found = in_chapter(document, experiment, &document.findings.regrets, |found| &found.cell);
     let interval = |e: Estimate| format!("{} to {}", units::percent(e.low), units::percent(e.high));
-    let table = TableOf::new(found)
+    let table = TableOf::new(regrets(document, experiment))
         .words("job", |found| found.job.clone())
         .figures("regret", |found| units::percent(found.regret.value))
         .figures("95% interval", |found| interval(found.regret))
@@ -108,17 +110,13 @@ pub(super) fn regret_table(document: &Document, experiment: &Experiment) -> Titl
 }
 
 pub(super) fn regret_sentences(document: &Document, experiment: &Experiment) -> Vec<String> {
-    in_chapter(document, experiment, &document.findings.regrets, |found| &found.cell)
-        .into_iter()
-        .map(|found| found.text() + ".")
-        .collect()
+    regrets(document, experiment).into_iter().map(|found| found.text() + ".").collect()
 }
 
 impl ChartBuilder<'_> {
     /// A bar per job, in the order of the cells, with a line where `auto` takes as long as the best strategy.
     pub(super) fn regret(&mut self) {
-        let found =
-            in_chapter(self.document, self.experiment, &self.document.findings.regrets, |found| &found.cell);
+        let found = regrets(self.document, self.experiment);
         if found.is_empty() {
             return;
         }
@@ -141,7 +139,7 @@ impl ChartBuilder<'_> {
 }
 
 pub(super) fn peer_table(document: &Document, experiment: &Experiment) -> Titled {
-    let found = in_chapter(document, experiment, &document.findings.peers, |found| &found.cell);
+    let found = peers(document, experiment);
     // Names are computed for all cells at once, and most chapters have no peer.
     let names = if found.is_empty() { BTreeMap::new() } else { document.cell_names() };
     let name = |id: &String| {
@@ -165,7 +163,7 @@ pub(super) fn peer_table(document: &Document, experiment: &Experiment) -> Titled
 
 /// A sentence per program: the range of the ratios, and the number of significant differences.
 pub(super) fn peer_sentences(document: &Document, experiment: &Experiment) -> Vec<String> {
-    let all = in_chapter(document, experiment, &document.findings.peers, |found| &found.cell);
+    let all = peers(document, experiment);
     let programs = distinct(all.iter().map(|found| found.peer.as_str()));
     let sentence = |program: &str| {
         let rates: Vec<_> =

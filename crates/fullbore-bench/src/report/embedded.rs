@@ -4,7 +4,6 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::block::html::data;
 use crate::document::Document;
 
 /// Significant digits of measured figures: a tenth of a microsecond in a second, a second in a day.
@@ -12,16 +11,12 @@ const DIGITS: usize = 7;
 /// Significant digits of computed figures, whose intervals are rarely narrower than a thousandth.
 const DIGITS_WORKED_OUT: usize = 5;
 
-pub(super) fn element(document: &Document) -> String {
-    data("results", &packed(document))
-}
-
 /// The document as JSON with the names of the fields of samples (`columns`), of labels and of summaries, and `csv`, the
 /// columns of the CSV file. In findings, `series` is an index into the list of that name. In each cell `labels` and
 /// `summary` are lists of values in the order of the names, and `samples` holds their number `n` and a list for each
 /// column: empty if no sample has the field, of one value if all have the same, else of one value per sample. `uncounted`
 /// lists the positions of the samples that the summary does not count; it is left out if there are none.
-fn packed(document: &Document) -> Value {
+pub(super) fn packed(document: &Document) -> Value {
     let mut whole = match serde_json::to_value(document) {
         Ok(whole) => whole,
         // Cannot happen: it would take a map with keys that are not strings.

@@ -145,7 +145,8 @@ impl ChartBuilder<'_> {
             None => (None, String::new()),
         };
         let far_apart = highest > LINES_APART * lowest_peak && measure != Measure::Processors;
-        let logarithmic = axis == Axis::Request && measure.per_work() || far_apart;
+        let per_work = measure.is_cost() && measure != Measure::Processors;
+        let logarithmic = axis == Axis::Request && per_work || far_apart;
         let chart = LineChart {
             axis,
             y_title: format!("{unit}{}", if logarithmic { " (logarithmic)" } else { "" }),

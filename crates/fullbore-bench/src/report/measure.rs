@@ -31,11 +31,6 @@ impl Measure {
         matches!(self, Self::CpuPerMb | Self::CpuPerRequest | Self::Processors)
     }
 
-    /// True for CPU time per unit of work, where less is better.
-    pub(super) fn per_work(self) -> bool {
-        matches!(self, Self::CpuPerMb | Self::CpuPerRequest)
-    }
-
     /// The value in base units: bytes or requests per second, seconds.
     pub(super) fn of(self, summary: &Summary) -> Option<Estimate> {
         match self {

@@ -48,7 +48,7 @@ pub fn html(document: &Document) -> String {
         "</main>\n</div>\n",
         &frame::foot(document),
         "<div id=\"tip\" role=\"status\" hidden></div>\n",
-        &embedded::element(document),
+        &html::data("results", &embedded::packed(document)),
     ];
     html::page(&format!("Storage report: {}", document.run.directory), "", &body.concat(), SCRIPT)
 }

@@ -170,13 +170,9 @@ impl RangeChart {
             let top = top + row * number as f64;
             let ends = (range.seconds.first().copied(), range.seconds.last().copied());
             let (from, to) = (x.place(ends.0.unwrap_or(lowest)), x.place(ends.1.unwrap_or(highest)));
+            let (heading, y) = (heading(top + 13.0, &range.name, 34, &range.text), top + line);
             svg += &format!(
-                "<g class=\"point\"><text x=\"6\" y=\"{0:.1}\">{1}</text><text class=\"value\" x=\"506\" y=\"{0:.1}\" \
-                 text-anchor=\"end\">{2}</text><path class=\"axis\" d=\"M{from:.1} {3:.1}H{to:.1}\"/></g>\n",
-                top + 13.0,
-                escape(&units::shortened(&range.name, 34)),
-                escape(&range.text),
-                top + line
+                "<g class=\"point\">{heading}<path class=\"axis\" d=\"M{from:.1} {y:.1}H{to:.1}\"/></g>\n"
             );
         }
         for percentile in 0..self.percentiles.len() {

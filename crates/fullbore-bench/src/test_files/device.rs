@@ -8,19 +8,6 @@ use fullbore::error::{Error, ErrorKind, Result};
 use fullbore::probe;
 use fullbore::sys::{self, AsHandle, FileKind, Handle, OpenFlags};
 
-/// Directories of the kernel's data on devices and mounts: `/sys` and `/proc`, or replacements in tests.
-#[derive(Debug, Clone)]
-pub(super) struct KernelPaths {
-    pub(super) sys: PathBuf,
-    pub(super) proc: PathBuf,
-}
-
-impl Default for KernelPaths {
-    fn default() -> Self {
-        Self { sys: sys::SYS.into(), proc: sys::PROC.into() }
-    }
-}
-
 /// A device that may be overwritten, opened exclusively: no other process can mount it or open it exclusively
 /// meanwhile.
 #[derive(Debug)]
@@ -46,7 +33,7 @@ pub(super) fn take(path: &Path, serial: &str) -> Result<ExclusiveDevice> {
         return Err(refuse("the kernel does not list it".into(), "name a whole disk"));
     };
     let number = sys::split_device(status.rdev);
-    let mut against = in_use(&KernelPaths::default(), number);
+    let mut against = in_use(sys::SYS.as_ref(), sys::PROC.as_ref(), number);
     if device.partition.is_some() {
         against.push("it is a partition of a disk".into());
     }
@@ -79,11 +66,11 @@ pub(super) fn take(path: &Path, serial: &str) -> Result<ExclusiveDevice> {
     }
 }
 
-/// Returns the uses of a device that the kernel reports.
-fn in_use(kernel: &KernelPaths, (major, minor): (u32, u32)) -> Vec<String> {
+/// Returns the uses of a device that the kernel reports, in `/sys` and `/proc` or their replacements in tests.
+fn in_use(sys: &Path, proc: &Path, (major, minor): (u32, u32)) -> Vec<String> {
     let mut uses = Vec::new();
     let number = format!("{major}:{minor}");
-    let context = kernel.sys.join("dev/block").join(&number);
+    let context = sys.join("dev/block").join(&number);
     let entries = |at: &Path| -> Vec<PathBuf> {
         fs::read_dir(at).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
     };
@@ -102,7 +89,7 @@ fn in_use(kernel: &KernelPaths, (major, minor): (u32, u32)) -> Vec<String> {
     if !holders.is_empty() {
         uses.push(format!("it is part of {}", holders.join(", ")));
     }
-    let mounts = fs::read_to_string(kernel.proc.join("self/mountinfo")).unwrap_or_default();
+    let mounts = fs::read_to_string(proc.join("self/mountinfo")).unwrap_or_default();
     for line in mounts.lines() {
         let mut fields = line.split(' ').skip(2);
         let (Some(device), _, Some(point)) = (fields.next(), fields.next(), fields.next()) else { continue };
@@ -198,22 +185,22 @@ mod tests {
     #[test]
     fn users_of_a_device_are_found() {
         let room = tempfile::tempdir().unwrap();
-        let kernel = KernelPaths { sys: room.path().join("sys"), proc: room.path().join("proc") };
-        let disk = kernel.sys.join("dev/block/8:16");
+        let (sys, proc) = (room.path().join("sys"), room.path().join("proc"));
+        let disk = sys.join("dev/block/8:16");
         fs::create_dir_all(disk.join("holders")).unwrap();
         fs::create_dir_all(disk.join("queue")).unwrap();
-        fs::create_dir_all(kernel.proc.join("self")).unwrap();
-        fs::write(kernel.proc.join("self/mountinfo"), "22 1 254:0 / / rw - ext4 /dev/vda rw\n").unwrap();
-        assert_eq!(in_use(&kernel, (8, 16)), Vec::<String>::new());
+        fs::create_dir_all(proc.join("self")).unwrap();
+        fs::write(proc.join("self/mountinfo"), "22 1 254:0 / / rw - ext4 /dev/vda rw\n").unwrap();
+        assert_eq!(in_use(&sys, &proc, (8, 16)), Vec::<String>::new());
 
         fs::create_dir_all(disk.join("sdb1")).unwrap();
         fs::write(disk.join("sdb1/partition"), "1\n").unwrap();
         fs::write(disk.join("sdb1/dev"), "8:17\n").unwrap();
         fs::create_dir(disk.join("holders/dm-0")).unwrap();
         let mounted = "22 1 254:0 / / rw - ext4 /dev/vda rw\n40 22 8:17 / /srv rw - ext4 /dev/sdb1 rw\n";
-        fs::write(kernel.proc.join("self/mountinfo"), mounted).unwrap();
+        fs::write(proc.join("self/mountinfo"), mounted).unwrap();
         assert_eq!(
-            in_use(&kernel, (8, 16)),
+            in_use(&sys, &proc, (8, 16)),
             ["it has partitions: sdb1", "it is part of dm-0", "it is mounted at /srv"]
         );
     }
