@@ -21,27 +21,17 @@ const CACHED_SHARE: f64 = 0.99;
 /// Minimum share of the bytes that must be transferred by the device for the sample to count as device I/O.
 const FROM_DEVICE: f64 = 0.5;
 
-/// Takes a sample: prepares, starts the clock, runs, and proves its labels.
-///
-/// # Errors
-/// The work's errors. A panic is also returned as an error, because runtimes of peers panic if they cannot start a
-/// thread.
-pub(crate) fn take_sample(
-    workload: &mut dyn Workload,
-    iteration: Iteration,
-    ramp: f64,
-    context: &RunContext<'_>,
-    limits: &DeviceLimits,
-) -> Result<Sample> {
-    let sampled = catch_unwind(AssertUnwindSafe(|| measure(workload, iteration, ramp, context, limits)));
-    sampled.unwrap_or_else(|panic| {
+/// Does work whose panic is returned as an error, because runtimes of peers panic if they cannot start a thread.
+pub(crate) fn catching(work: impl FnOnce() -> Result<Sample>) -> Result<Sample> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let what = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked");
         Err(Error::new(ErrorKind::Io, "measure", "", what.to_owned()).without_path())
     })
 }
 
-fn measure(
+/// Takes a sample: prepares, starts the clock, runs, and proves its labels.
+pub(crate) fn take_sample(
     workload: &mut dyn Workload,
     iteration: Iteration,
     ramp: f64,

@@ -83,14 +83,11 @@ pub(crate) fn parse(
 /// If the text is not a set, with the position.
 pub fn describe(text: &str) -> Result<Vec<(Experiment, usize)>, ExperimentError> {
     let (described, trials) = parse(text, fullbore::probe::processors(), 1)?;
-    let count = |name: &str| trials.iter().filter(|trial| trial.experiment == name).count();
-    Ok(described
-        .into_iter()
-        .map(|experiment| {
-            let trials = count(&experiment.name);
-            (experiment, trials)
-        })
-        .collect())
+    let counted = |experiment: Experiment| {
+        let own = trials.iter().filter(|trial| trial.experiment == experiment.name).count();
+        (experiment, own)
+    };
+    Ok(described.into_iter().map(counted).collect())
 }
 
 /// Returns the number of equal shares of a run's time that the trials of a set in TOML take.

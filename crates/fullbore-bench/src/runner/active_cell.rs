@@ -10,7 +10,7 @@ use crate::action::{DeviceLimits, Iteration, RunContext, Workload};
 use crate::analysis::withdraw;
 use crate::document::{CacheState, Cell, Headline, Labels, Operation, Regime, Sample};
 use crate::experiment::Trial;
-use crate::sample::take_sample;
+use crate::sample::{catching, take_sample};
 use crate::stats::{Bootstrap, StopRule, median};
 
 /// Reason of a cell that was left out.
@@ -234,7 +234,7 @@ impl ActiveCell {
         let elapsed = || context.clock.seconds() - limits.spent();
         let before = elapsed();
         let iteration = Iteration { span: self.span, number };
-        let sample = take_sample(self.workload.as_mut(), iteration, ramp, context, limits)?;
+        let sample = catching(|| take_sample(self.workload.as_mut(), iteration, ramp, context, limits))?;
         Ok((sample, elapsed() - before))
     }
 

@@ -43,35 +43,28 @@ impl FileCreator<'_> {
         len: u64,
         enough: impl Fn(u64) -> bool,
     ) -> Result<File> {
-        self.fill_named(name, content, len, enough).map_err(|error| self.directory.shown(error))
-    }
-
-    fn fill_named(
-        &mut self,
-        name: &str,
-        content: &dyn Generate,
-        len: u64,
-        enough: impl Fn(u64) -> bool,
-    ) -> Result<File> {
         const STEP: u64 = 16 << 20;
-        let (temporary, file) =
-            Temporary::make(self.directory.path.join(name), |path| File::create_new(path))?;
-        self.temporaries.push(temporary);
-        let output = Output::overwrite(file.path())?;
-        let spec = StrategySpec { read_cache: Some(CachePolicy::Keep), ..StrategySpec::default() };
-        let planned = Planner::new(&spec).plan(Purpose::Generate, None, Some(len), Some(&output))?;
-        let mut done = 0;
-        while done < len && !enough(done) {
-            let range = done..(done + STEP).min(len);
-            done = range.end;
-            let scope = Scope { range, order: pattern::Order::Sequential };
-            pattern::fill(content, &scope, &output, &planned.strategy, self.progress, &false.into())?;
-            file.sync_data()?;
-        }
-        output.commit_len(done, Durability::Data)?;
-        debug_assert!(done.is_multiple_of(ALIGNMENT as u64) || done == len);
-        check_backed_by_device(&file)?;
-        Ok(file)
+        let mut fill = || {
+            let (temporary, file) =
+                Temporary::make(self.directory.path.join(name), |path| File::create_new(path))?;
+            self.temporaries.push(temporary);
+            let output = Output::overwrite(file.path())?;
+            let spec = StrategySpec { read_cache: Some(CachePolicy::Keep), ..StrategySpec::default() };
+            let planned = Planner::new(&spec).plan(Purpose::Generate, None, Some(len), Some(&output))?;
+            let mut done = 0;
+            while done < len && !enough(done) {
+                let range = done..(done + STEP).min(len);
+                done = range.end;
+                let scope = Scope { range, order: pattern::Order::Sequential };
+                pattern::fill(content, &scope, &output, &planned.strategy, self.progress, &false.into())?;
+                file.sync_data()?;
+            }
+            output.commit_len(done, Durability::Data)?;
+            debug_assert!(done.is_multiple_of(ALIGNMENT as u64) || done == len);
+            check_backed_by_device(&file)?;
+            Ok(file)
+        };
+        fill().map_err(|error| self.directory.shown(error))
     }
 }
 

@@ -6,8 +6,8 @@ use super::super::advisors::{
 use super::super::input::{AdviceInput, EligibleCell, End, Growth, end, fastest, growth, is_single, only};
 use super::super::sweep::{DEPTH, REQUEST, Sweep, groups_ignoring, sweeps};
 use super::super::words::{cost, speed, task, times, way};
-use super::rule_tally::{RuleResult, RuleTally};
-use crate::document::{Labels, Operation, RuleVerdict};
+use super::rule_tally::{RuleTally, not_testable};
+use crate::document::{Labels, Operation, Rule, RuleVerdict};
 use crate::stats::{DEFAULT_MARGIN, median};
 use crate::units;
 
@@ -45,7 +45,7 @@ fn small<'a>(sweep: &Sweep<'a>) -> Option<(u64, EligibleCell<'a>)> {
 const NO_SMALL_AND_LARGE: &str =
     "No path was measured both with requests of 8 KiB or less and with some of 64 KiB or more.";
 
-pub(super) fn larger_is_faster(input: &AdviceInput<'_>) -> RuleResult {
+pub(super) fn larger_is_faster(input: &AdviceInput<'_>) -> Rule {
     let mut tally = RuleTally::new(FASTER);
     for sweep in paths(input) {
         let large = fastest(sweep.points.iter().filter(|p| p.0 >= LARGE).map(|p| p.1));
@@ -60,7 +60,7 @@ pub(super) fn larger_is_faster(input: &AdviceInput<'_>) -> RuleResult {
     )
 }
 
-pub(super) fn small_costs_more_cpu(input: &AdviceInput<'_>) -> RuleResult {
+pub(super) fn small_costs_more_cpu(input: &AdviceInput<'_>) -> Rule {
     let mut tally = RuleTally::new(SIGNIFICANTLY_MORE);
     for sweep in paths(input) {
         let large = sweep.points.iter().copied().find(|(size, _)| *size >= LARGE);
@@ -75,7 +75,7 @@ pub(super) fn small_costs_more_cpu(input: &AdviceInput<'_>) -> RuleResult {
     )
 }
 
-pub(super) fn eight_deep(input: &AdviceInput<'_>) -> RuleResult {
+pub(super) fn eight_deep(input: &AdviceInput<'_>) -> Rule {
     let all = sweeps(&only(input.own(), |labels| end(labels) == End::Device), &DEPTH);
     let mut tally = RuleTally::new(NOTICEABLE);
     for limit in SMALL_IN_FLIGHT {
@@ -96,7 +96,7 @@ pub(super) fn eight_deep(input: &AdviceInput<'_>) -> RuleResult {
     )
 }
 
-pub(super) fn write_cache(input: &AdviceInput<'_>) -> RuleResult {
+pub(super) fn write_cache(input: &AdviceInput<'_>) -> Rule {
     let suits = |labels: &Labels| labels.write_cache().is_some() && labels.operation == Operation::Write;
     let cells = only(input.eligible_cells.clone(), suits);
     let clear = |l: &mut Labels| (l.variant, l.depth) = (None, None);
@@ -122,7 +122,7 @@ pub(super) fn write_cache(input: &AdviceInput<'_>) -> RuleResult {
         }
     }
     if small.is_empty() {
-        return RuleResult::not_testable(
+        return not_testable(
             "No cells with the drive's write cache on and off (variants “write cache on” and “write cache off”): \
              switching it takes root and a drive that supports it.",
         );
@@ -141,7 +141,7 @@ pub(super) fn write_cache(input: &AdviceInput<'_>) -> RuleResult {
     outcome
 }
 
-pub(super) fn three_disks(input: &AdviceInput<'_>) -> RuleResult {
+pub(super) fn three_disks(input: &AdviceInput<'_>) -> Rule {
     let all = disk_sweeps(input);
     let mut tally = RuleTally::new(FASTER);
     let most = all.iter().filter_map(Sweep::last).map(|(n, _)| n).max().unwrap_or(1);
@@ -175,7 +175,7 @@ pub(super) fn three_disks(input: &AdviceInput<'_>) -> RuleResult {
 }
 
 /// Tests for each request size measured both buffered and direct that the one named by `direct` is faster.
-fn either_way(input: &AdviceInput<'_>, direct: bool, question: &str, suits: fn(u64) -> bool) -> RuleResult {
+fn either_way(input: &AdviceInput<'_>, direct: bool, question: &str, suits: fn(u64) -> bool) -> Rule {
     let mut tally = RuleTally::new(FASTER);
     let mut writes = false;
     let mut coalesced = Vec::new();
@@ -206,12 +206,12 @@ fn either_way(input: &AdviceInput<'_>, direct: bool, question: &str, suits: fn(u
     outcome
 }
 
-pub(super) fn buffering_helps(input: &AdviceInput<'_>) -> RuleResult {
+pub(super) fn buffering_helps(input: &AdviceInput<'_>) -> Rule {
     let question = "below 64 KiB buffered requests are over 3% faster than direct ones, per size";
     either_way(input, false, question, |size| size < LARGE)
 }
 
-pub(super) fn buffering_hurts(input: &AdviceInput<'_>) -> RuleResult {
+pub(super) fn buffering_hurts(input: &AdviceInput<'_>) -> Rule {
     let question = "from 64 KiB on direct requests are over 3% faster than buffered ones, per size";
     either_way(input, true, question, |size| size >= LARGE)
 }
@@ -228,14 +228,14 @@ fn against_extending<'a>(input: &AdviceInput<'a>, threshold: f64, growths: &[Gro
     tally
 }
 
-pub(super) fn preallocation(input: &AdviceInput<'_>) -> RuleResult {
+pub(super) fn preallocation(input: &AdviceInput<'_>) -> Rule {
     against_extending(input, FASTER, &[Growth::Preallocated]).result(
         "writing to a preallocated new file is over 3% faster than to a growing one",
         "No new file was written both preallocated and extended in the same way.",
     )
 }
 
-pub(super) fn extending(input: &AdviceInput<'_>) -> RuleResult {
+pub(super) fn extending(input: &AdviceInput<'_>) -> Rule {
     let mut outcome = against_extending(input, DEGRADED, &[Growth::Over, Growth::Preallocated]).result(
         "writing to existing blocks is at least 1.2 times as fast as extending",
         "No file was written both over existing blocks and by extending it, in the same way.",
@@ -253,7 +253,7 @@ pub(super) fn extending(input: &AdviceInput<'_>) -> RuleResult {
     outcome
 }
 
-pub(super) fn straddling(input: &AdviceInput<'_>) -> RuleResult {
+pub(super) fn straddling(input: &AdviceInput<'_>) -> Rule {
     let mut tally = RuleTally::new(FASTER);
     // Stripes and blocks matter only at the device.
     let pairs = alignment_pairs(input);

@@ -3,12 +3,10 @@
 mod comparisons;
 mod rule_tally;
 
-use rule_tally::RuleResult;
-
 use super::input::AdviceInput;
 use crate::document::Rule;
 
-type Test = fn(&AdviceInput<'_>) -> RuleResult;
+type Test = fn(&AdviceInput<'_>) -> Rule;
 
 /// In the order of the paper's section 6: its nine bullets, and the one pitfall in writing that is not a bullet.
 const RULES: [(&str, Test); 10] = [
@@ -37,10 +35,6 @@ const RULES: [(&str, Test); 10] = [
 ];
 
 pub(super) fn tested(input: &AdviceInput<'_>) -> Vec<Rule> {
-    let mut tested = Vec::with_capacity(RULES.len());
-    for (number, (rule, test)) in (1u8..).zip(RULES) {
-        let RuleResult { verdict, evidence, experiment, cells } = test(input);
-        tested.push(Rule { number, rule: rule.into(), verdict, evidence, experiment, cells });
-    }
-    tested
+    let numbered = (1u8..).zip(RULES);
+    numbered.map(|(number, (rule, test))| Rule { number, rule: rule.into(), ..test(input) }).collect()
 }

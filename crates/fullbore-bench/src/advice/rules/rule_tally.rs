@@ -2,22 +2,13 @@
 
 use super::super::input::{EligibleCell, ids};
 use super::super::words::{Ratio, speed, times};
-use crate::document::RuleVerdict;
+use crate::document::{Rule, RuleVerdict};
 use crate::units;
 
-pub(super) struct RuleResult {
-    pub(super) verdict: RuleVerdict,
-    pub(super) evidence: String,
-    pub(super) experiment: String,
-    pub(super) cells: Vec<String>,
-}
-
-impl RuleResult {
-    /// A rule that these cells cannot decide.
-    pub(super) fn not_testable(reason: impl Into<String>) -> Self {
-        let (experiment, cells) = Default::default();
-        Self { verdict: RuleVerdict::NotTestable, evidence: reason.into(), experiment, cells }
-    }
+/// A rule, still without its number and its text, that these cells cannot decide.
+pub(super) fn not_testable(reason: impl Into<String>) -> Rule {
+    let (number, rule, experiment, cells) = Default::default();
+    Rule { number, rule, verdict: RuleVerdict::NotTestable, evidence: reason.into(), experiment, cells }
 }
 
 struct Observation<'a> {
@@ -112,16 +103,16 @@ impl<'a> RuleTally<'a> {
     }
 
     /// Decides by majority. `question` is the tested statement, `none` the reason if there are no paths.
-    pub(super) fn result(mut self, question: &str, none: &str) -> RuleResult {
+    pub(super) fn result(mut self, question: &str, none: &str) -> Rule {
         if self.is_empty() {
-            return RuleResult::not_testable(none);
+            return not_testable(none);
         }
         self.supporting.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
         self.contradicting.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
         let decided = self.supporting.len() + self.contradicting.len();
         let paths = |n: usize| units::count(n, "comparison");
         if decided == 0 {
-            let mut result = RuleResult::not_testable(format!(
+            let mut result = not_testable(format!(
                 "Tested: {question}: undecided, intervals too wide in {} ({}).",
                 paths(self.undecided.len()),
                 examples(&self.undecided)
@@ -151,7 +142,7 @@ impl<'a> RuleTally<'a> {
             _ => (self.contradicting, self.supporting),
         };
         let (experiment, cells) = rests_on(&first.into_iter().chain(second).collect::<Vec<_>>());
-        RuleResult { verdict, evidence, experiment, cells }
+        Rule { verdict, experiment, cells, ..not_testable(evidence) }
     }
 }
 
