@@ -9,8 +9,7 @@ use fullbore_bench::stats::Xoshiro256;
 
 use super::case::Case;
 use super::harness::Attempt;
-use super::harness::directory::create;
-use super::harness::states::sync;
+use super::harness::directory::{create, sync};
 
 pub(crate) const SMALL: u64 = 1 << 10;
 pub(crate) const MIDDLE: u64 = 1 << 20;

@@ -27,6 +27,10 @@ pub(crate) fn free(directory: &Path) -> Attempt<u64> {
     Ok(room.f_bavail.saturating_mul(room.f_frsize))
 }
 
+pub(crate) fn sync(directory: &Path) -> Attempt<()> {
+    Ok(rustix::fs::syncfs(fs::File::open(directory)?)?)
+}
+
 /// Creates a directory in `parent`, where `needed` bytes must be free; it is removed when dropped. Its name contains
 /// `stem`; `advice` is the remedy in the error message.
 pub(crate) fn create(parent: &Path, stem: &str, needed: u64, advice: &str) -> Attempt<Temporary> {

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::Attempt;
 use super::rounds::Series;
 
+#[allow(dead_code, reason = "each benchmark uses its part")]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Bound {
     AtMost(f64),

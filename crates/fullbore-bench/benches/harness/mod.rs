@@ -1,18 +1,10 @@
-//! The common part of the benchmarks that compare fullbore with its peers: options, interleaved rounds, bounds, runs of
-//! whole commands and the states before them, their data, the noise of the machine, a directory removed at the end.
-#![allow(dead_code, reason = "each benchmark uses its part")]
+//! The common part of the benchmarks that compare fullbore with its peers: options, interleaved rounds, bounds, the noise of
+//! the machine, a directory removed at the end.
 
-pub(crate) mod command;
-pub(crate) mod commands;
-pub(crate) mod data;
 pub(crate) mod directory;
 pub(crate) mod finding;
 pub(crate) mod options;
-pub(crate) mod race;
 pub(crate) mod rounds;
-pub(crate) mod states;
-pub(crate) mod text;
-pub(crate) mod tree;
 
 use std::path::Path;
 use std::process::ExitCode;

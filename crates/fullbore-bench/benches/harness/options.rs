@@ -46,49 +46,10 @@ impl CommonOptions {
     }
 }
 
-#[derive(Debug, Clone, Args)]
-pub(crate) struct CommandOptions {
-    #[command(flatten)]
-    pub(crate) common: CommonOptions,
-    /// Size of the data; six times that must be free
-    #[arg(long, value_name = "SIZE", default_value = "1GB", value_parser = fullbore::size::parse)]
-    pub(crate) size: u64,
-    /// Search this directory for peers before PATH (may be repeated)
-    #[arg(long, value_name = "DIR", value_parser = existing)]
-    pub(crate) peers: Vec<PathBuf>,
-    /// Test this program instead of building the release binary
-    #[arg(long, value_name = "FILE")]
-    pub(crate) binary: Option<PathBuf>,
-}
-
-#[derive(Debug, Clone, Default, Args)]
-pub(crate) struct TextOptions {
-    /// Files of the largest tree; the others have two fifths of that
-    #[arg(long, value_name = "N", default_value = "50000", value_parser = within::<100, 90_000>)]
-    pub(crate) files: usize,
-    /// Count, search, copy and hash this text instead of a generated one
-    #[arg(long, value_name = "FILE", value_parser = existing)]
-    pub(crate) text: Option<PathBuf>,
-    /// Search this source tree instead of a generated one
-    #[arg(long, value_name = "DIR", value_parser = existing)]
-    pub(crate) tree: Option<PathBuf>,
-    /// Literal on few lines; the default is on one line in 1000 of the generated text
-    #[arg(long, value_name = "WORD", default_value = super::text::RARE)]
-    pub(crate) literal: String,
-    /// Literal on many lines
-    #[arg(long, value_name = "WORD", default_value = "that ")]
-    pub(crate) common: String,
-}
-
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |passed| passed.as_nanos() as u64)
 }
 
-fn within<const LEAST: usize, const MOST: usize>(text: &str) -> Result<usize, ParseIntError> {
+pub(crate) fn within<const LEAST: usize, const MOST: usize>(text: &str) -> Result<usize, ParseIntError> {
     text.parse().map(|number: usize| number.clamp(LEAST, MOST))
-}
-
-/// A path that exists, made absolute: commands run in other directories.
-fn existing(text: &str) -> std::io::Result<PathBuf> {
-    PathBuf::from(text).canonicalize()
 }

@@ -27,10 +27,6 @@ impl<T> Series<T> {
     }
 }
 
-pub(crate) fn find<'s, T>(series: &'s [Series<T>], label: &str) -> Option<&'s Series<T>> {
-    series.iter().find(|one| one.label == label)
-}
-
 /// Runs `once` for each contender in each of `rounds` rounds.
 pub(crate) fn interleave<C, T>(
     contenders: &mut [(String, C)],

@@ -24,9 +24,30 @@ pub(crate) fn cases() -> Vec<Case> {
     cases
 }
 
-/// A tokio run-time as `#[tokio::main]` sets it up.
-fn tokio_runtime() -> std::io::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()
+enum Runtime {
+    /// The bare `block_on`, for futures that need no run-time.
+    None,
+    Tokio(tokio::runtime::Runtime),
+    Compio(compio::runtime::Runtime),
+}
+
+impl Runtime {
+    /// A tokio run-time as `#[tokio::main]` sets it up.
+    fn tokio() -> std::io::Result<Self> {
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().map(Self::Tokio)
+    }
+
+    fn compio() -> std::io::Result<Self> {
+        compio::runtime::Runtime::new().map(Self::Compio)
+    }
+
+    fn run<T>(&self, future: impl Future<Output = T>) -> T {
+        match self {
+            Self::None => block_on(future),
+            Self::Tokio(runtime) => runtime.block_on(future),
+            Self::Compio(runtime) => runtime.block_on(future),
+        }
+    }
 }
 
 /// Bounds of sequential reads: at least as fast as compio, and at 4 KiB 3 times as fast as tokio.
@@ -35,35 +56,7 @@ fn demands(case: Case, piece: usize) -> Case {
     if piece == 4 << 10 { case.demand(Demand::Faster("fullbore async", "tokio", 3.0)) } else { case }
 }
 
-trait Runtime: 'static {
-    fn run<T>(&self, future: impl Future<Output = T>) -> T;
-}
-
-/// The bare `block_on`, for futures that need no run-time.
-struct NoRuntime;
-
-impl Runtime for NoRuntime {
-    fn run<T>(&self, future: impl Future<Output = T>) -> T {
-        block_on(future)
-    }
-}
-
-impl Runtime for tokio::runtime::Runtime {
-    fn run<T>(&self, future: impl Future<Output = T>) -> T {
-        self.block_on(future)
-    }
-}
-
-impl Runtime for compio::runtime::Runtime {
-    fn run<T>(&self, future: impl Future<Output = T>) -> T {
-        self.block_on(future)
-    }
-}
-
-fn awaited(
-    runtime: impl Runtime,
-    mut once: impl AsyncFnMut() -> Attempt<()> + 'static,
-) -> Attempt<Contender> {
+fn awaited(runtime: Runtime, mut once: impl AsyncFnMut() -> Attempt<()> + 'static) -> Attempt<Contender> {
     Ok(Box::new(move |count, _| {
         runtime.run(async {
             for _ in 0..count {
@@ -78,15 +71,15 @@ fn open() -> Case {
     Case::new("async-open-close", "opening a file for reading and closing it, awaited")
         .with("fullbore async", |files| {
             let path = files.source(MIDDLE);
-            awaited(NoRuntime, async move || Ok(AsyncFile::open(&path).await?.close().await?))
+            awaited(Runtime::None, async move || Ok(AsyncFile::open(&path).await?.close().await?))
         })
         .with("tokio", |files| {
             let path = files.source(MIDDLE);
-            awaited(tokio_runtime()?, async move || closed(tokio::fs::File::open(&path).await?))
+            awaited(Runtime::tokio()?, async move || closed(tokio::fs::File::open(&path).await?))
         })
         .with("compio", |files| {
             let path = files.source(MIDDLE);
-            let runtime = compio::runtime::Runtime::new()?;
+            let runtime = Runtime::compio()?;
             awaited(runtime, async move || Ok(compio::fs::File::open(&path).await?.close().await?))
         })
 }
@@ -100,15 +93,15 @@ fn read_at(size: usize) -> Case {
     .with("fullbore async", move |files| {
         let file = AsyncFile::new(File::open(files.source(MIDDLE))?, &Driver::shared()?);
         let (mut buffer, mut at) = (vec![0; size], forward(size));
-        awaited(NoRuntime, async move || {
+        awaited(Runtime::None, async move || {
             let (read, back) = file.read_at(std::mem::take(&mut buffer), at()).await;
             buffer = back;
             exactly(read?, size)
         })
     })
     .with("tokio", move |files| {
-        let runtime = tokio_runtime()?;
-        let mut file = runtime.block_on(tokio::fs::File::open(files.source(MIDDLE)))?;
+        let runtime = Runtime::tokio()?;
+        let mut file = runtime.run(tokio::fs::File::open(files.source(MIDDLE)))?;
         let (mut buffer, mut at) = (vec![0; size], forward(size));
         awaited(runtime, async move || {
             // tokio has no offsets: it continues from its position.
@@ -120,8 +113,8 @@ fn read_at(size: usize) -> Case {
         })
     })
     .with("compio", move |files| {
-        let runtime = compio::runtime::Runtime::new()?;
-        let file = runtime.block_on(compio::fs::File::open(files.source(MIDDLE)))?;
+        let runtime = Runtime::compio()?;
+        let file = runtime.run(compio::fs::File::open(files.source(MIDDLE)))?;
         let (mut buffer, mut at) = (vec![0; size], forward(size));
         awaited(runtime, async move || {
             let BufResult(read, back) = file.read_at(std::mem::take(&mut buffer), at()).await;
@@ -141,16 +134,16 @@ fn write_at(size: usize) -> Case {
     .with("fullbore async", move |files| {
         let file = AsyncFile::new(File::open_write(files.filled(MIDDLE)?)?, &Driver::shared()?);
         let (mut buffer, mut at) = (vec![1; size], forward(size));
-        awaited(NoRuntime, async move || {
+        awaited(Runtime::None, async move || {
             let (written, back) = file.write_at(std::mem::take(&mut buffer), at()).await;
             buffer = back;
             exactly(written?, size)
         })
     })
     .with("tokio", move |files| {
-        let runtime = tokio_runtime()?;
+        let runtime = Runtime::tokio()?;
         let path = files.filled(MIDDLE)?;
-        let mut file = runtime.block_on(tokio::fs::File::options().write(true).open(path))?;
+        let mut file = runtime.run(tokio::fs::File::options().write(true).open(path))?;
         let (buffer, mut at) = (vec![1; size], forward(size));
         awaited(runtime, async move || {
             if at() == 0 {
@@ -162,9 +155,9 @@ fn write_at(size: usize) -> Case {
         })
     })
     .with("compio", move |files| {
-        let runtime = compio::runtime::Runtime::new()?;
+        let runtime = Runtime::compio()?;
         let path = files.filled(MIDDLE)?;
-        let mut file = runtime.block_on(compio::fs::OpenOptions::new().write(true).open(path))?;
+        let mut file = runtime.run(compio::fs::OpenOptions::new().write(true).open(path))?;
         let (mut buffer, mut at) = (vec![1; size], forward(size));
         awaited(runtime, async move || {
             let BufResult(written, back) = file.write_at(std::mem::take(&mut buffer), at()).await;
@@ -184,15 +177,15 @@ fn read_vectored(each_size: usize) -> Case {
         .with("fullbore async", move |files| {
             let file = AsyncFile::new(File::open(files.source(MIDDLE))?, &Driver::shared()?);
             let (mut buffers, mut at) = (buffers(), forward(size));
-            awaited(NoRuntime, async move || {
+            awaited(Runtime::None, async move || {
                 let (read, back) = file.read_at(std::mem::take(&mut buffers), at()).await;
                 buffers = back;
                 exactly(read?, size)
             })
         })
         .with("compio", move |files| {
-            let runtime = compio::runtime::Runtime::new()?;
-            let file = runtime.block_on(compio::fs::File::open(files.source(MIDDLE)))?;
+            let runtime = Runtime::compio()?;
+            let file = runtime.run(compio::fs::File::open(files.source(MIDDLE)))?;
             let (mut buffers, mut at) = (buffers(), forward(size));
             awaited(runtime, async move || {
                 let BufResult(read, back) = file.read_vectored_at(std::mem::take(&mut buffers), at()).await;
@@ -212,7 +205,7 @@ fn read(size: u64, piece: usize, buffer: usize) -> Case {
     .moving(size, 0)
     .with("fullbore async", move |files| {
         let (path, mut data) = (files.source(size), vec![0; piece]);
-        awaited(NoRuntime, async move || {
+        awaited(Runtime::None, async move || {
             let file = AsyncFile::open(&path).await?;
             let mut read = 0;
             while read < size {
@@ -225,7 +218,7 @@ fn read(size: u64, piece: usize, buffer: usize) -> Case {
     })
     .with("tokio", move |files| {
         let (path, mut data) = (files.source(size), vec![0; piece]);
-        awaited(tokio_runtime()?, async move || {
+        awaited(Runtime::tokio()?, async move || {
             let mut file = tokio::fs::File::open(&path).await?;
             let mut read = 0;
             while read < size {
@@ -236,7 +229,7 @@ fn read(size: u64, piece: usize, buffer: usize) -> Case {
     })
     .with("compio", move |files| {
         let (path, mut data) = (files.source(size), vec![0; piece]);
-        awaited(compio::runtime::Runtime::new()?, async move || {
+        awaited(Runtime::compio()?, async move || {
             let file = compio::fs::File::open(&path).await?;
             let mut read = 0;
             while read < size {
@@ -259,7 +252,7 @@ fn write(size: u64, piece: usize, buffer: usize) -> Case {
     .moving(size, 0)
     .with("fullbore async", move |files| {
         let (path, driver, mut data) = (files.target(), Driver::shared()?, vec![1; piece]);
-        awaited(NoRuntime, async move || {
+        awaited(Runtime::None, async move || {
             let path = path.clone();
             let how =
                 move || OpenOptions::new().mode(Mode::CreateOrTruncate).access(Access::Write).open(path);
@@ -274,7 +267,7 @@ fn write(size: u64, piece: usize, buffer: usize) -> Case {
     })
     .with("tokio", move |files| {
         let (path, data) = (files.target(), vec![1; piece]);
-        awaited(tokio_runtime()?, async move || {
+        awaited(Runtime::tokio()?, async move || {
             let mut file = tokio::fs::File::create(&path).await?;
             for _ in starts() {
                 file.write_all(&data).await?;
@@ -284,7 +277,7 @@ fn write(size: u64, piece: usize, buffer: usize) -> Case {
     })
     .with("compio", move |files| {
         let (path, mut data) = (files.target(), vec![1; piece]);
-        awaited(compio::runtime::Runtime::new()?, async move || {
+        awaited(Runtime::compio()?, async move || {
             let mut file = compio::fs::File::create(&path).await?;
             for at in starts() {
                 let BufResult(done, back) = file.write_all_at(std::mem::take(&mut data), at).await;
@@ -310,14 +303,14 @@ fn copy(piece: usize) -> Case {
     .moving(LARGE, 0)
     .with("fullbore async", move |files| {
         let (source, target) = (files.source(LARGE), files.target());
-        awaited(NoRuntime, async move || {
+        awaited(Runtime::None, async move || {
             let from = AsyncStream::new(AsyncFile::open(&source).await?);
             copied(from, AsyncStream::new(AsyncFile::create(&target).await?), piece).await
         })
     })
     .with("tokio", move |files| {
         let (source, target) = (files.source(LARGE), files.target());
-        awaited(tokio_runtime()?, async move || {
+        awaited(Runtime::tokio()?, async move || {
             let from = tokio::fs::File::open(&source).await?;
             copied(from, tokio::fs::File::create(&target).await?, piece).await
         })

@@ -46,7 +46,7 @@ pub(super) fn plain(bench: &mut Bench, cold: bool) -> Attempt<()> {
         true => ("cold: copy to a new file ÷ cp", 1.0),
         false => ("copy to a new file ÷ cp --reflink=never", 0.70),
     };
-    Race::new(&[Data::Text], bench.place.size)
+    Race::new(&[Data::Text], bench.options.size)
         .shaped("fullbore copy", ours, |one| copying(one, &text, &mine, ready))
         .shaped("cp", cp, |one| copying(one, &text, &theirs, ready))
         .hold(what, "fullbore copy", "cp", Bound::AtMost(bound))
@@ -64,7 +64,7 @@ fn verify(bench: &mut Bench) -> Attempt<()> {
     let ours = |more: &[&str], to| bench.ours("copy", &[&["--reflink=never"], more, &[&*word, to]].concat());
     let [with, also, only] =
         [ours(&["--verify"], "verified"), ours(&["--sync", "data"], "synced"), ours(&[], "plain")];
-    Race::new(&[Data::Text], bench.place.size)
+    Race::new(&[Data::Text], bench.options.size)
         .shaped(VERIFIED, with, |one| copying(one, &text, &verified, ready))
         .shaped(SYNCED, also, |one| copying(one, &text, &synced, ready))
         .shaped(PLAIN, only, |one| copying(one, &text, &plain, ready))
@@ -77,7 +77,7 @@ fn verify(bench: &mut Bench) -> Attempt<()> {
 fn tree(bench: &mut Bench) -> Attempt<()> {
     let crowd = bench.place.of(Data::Crowd);
     let [mine, theirs] = ["mine", "theirs"].map(|name| bench.place.path(name));
-    let files = bench.place.files;
+    let files = bench.options.files;
     // Copies are moved away, not removed: ext4 without a journal skips inodes freed within the last minutes one by one,
     // which took up to twenty times as long as the copying.
     let shape = |one: Contender<'static>, to: PathBuf| {
@@ -124,10 +124,10 @@ fn reflink(bench: &mut Bench) -> Attempt<()> {
     for place in places.iter().filter(|place| !place.as_os_str().is_empty() && clones(place).unwrap_or(false))
     {
         found = true;
-        let size = bench.place.size.min(free(place)? / 4);
+        let size = bench.options.size.min(free(place)? / 4);
         let directory = create(place, "tools", size, "give less --size")?;
         let [one, mine, theirs] = ["one", "mine", "theirs"].map(|name| directory.path().join(name));
-        crate::harness::text::plain(&one, size, bench.options.common.seed)?;
+        crate::text::plain(&one, size, bench.options.common.seed)?;
         let [from, to, beside] = [&one, &mine, &theirs].map(|path| path.to_string_lossy().into_owned());
         let kind = fullbore::probe::facts(&one)?
             .file_system

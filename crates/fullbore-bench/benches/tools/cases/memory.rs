@@ -2,8 +2,8 @@
 
 use super::*;
 
-use crate::finding::Findings;
-use crate::harness::commands::CommandOrReason;
+use crate::commands::CommandOrReason;
+use crate::harness::finding::Findings;
 
 /// The budget for buffers and 16 MiB for all else, in MiB.
 const BOUND: Bound = Bound::AtMost(80.0);
@@ -18,7 +18,7 @@ const FILE: &str = "large/one";
 
 fn large_file(bench: &mut Bench) -> Attempt<()> {
     let size = need_large(bench)?;
-    let literal = bench.text.literal.clone();
+    let literal = bench.options.literal.clone();
     let runs = [
         ("wc", bench.ours("wc", &[FILE])),
         ("grep", bench.ours("grep", &["-c", &literal, FILE])),
@@ -33,7 +33,7 @@ fn large_file(bench: &mut Bench) -> Attempt<()> {
 
 fn large_pipe(bench: &mut Bench) -> Attempt<()> {
     let size = need_large(bench)?;
-    let literal = bench.text.literal.clone();
+    let literal = bench.options.literal.clone();
     let source = bench.place.path(FILE);
     let runs = [
         ("wc", bench.ours("wc", &[])),
@@ -55,7 +55,7 @@ fn many_files(bench: &mut Bench) -> Attempt<()> {
     if !bench.tools.is_empty() {
         bench.place.need(Data::Crowd)?;
     }
-    let (files, crowd) = (bench.place.files, bench.place.of(Data::Crowd));
+    let (files, crowd) = (bench.options.files, bench.place.of(Data::Crowd));
     let named =
         |line: CommandLine| CommandLine { directory: Some(crowd.clone()), ..line.with(tree::names(files)) };
     let no_match = |line| CommandLine { code: 1, ..line };
@@ -73,7 +73,7 @@ fn many_files(bench: &mut Bench) -> Attempt<()> {
 
 /// Makes the large text, if a contender reads it, notes a smaller size than planned, and returns its size as text.
 fn need_large(bench: &mut Bench) -> Attempt<String> {
-    let wanted = fullbore::size::human(bench.place.size.saturating_mul(10));
+    let wanted = fullbore::size::human(bench.options.size.saturating_mul(10));
     if bench.tools.is_empty() {
         return Ok(wanted);
     }

@@ -8,7 +8,7 @@ use fullbore::pattern::Progress;
 use fullbore_bench::document::{Cell, Sample};
 use fullbore_bench::{Options, run};
 
-use crate::finding::{Finding, time};
+use crate::harness::finding::{Finding, time};
 use crate::harness::rounds::Series;
 
 pub(super) const CASES: &[Case] = &[("meter", "the meter's loop against fio", compare)];
@@ -51,7 +51,7 @@ fn compare(bench: &mut Bench) -> Attempt<()> {
     let pairs = common.rounds.max(PAIRS) * LOADS.len();
     let options = Options {
         directories: vec![common.dir.clone()],
-        size: Some(bench.place.size),
+        size: Some(bench.options.size),
         // Preparing and starting take time, too.
         time: Duration::from_secs(60 + (2 * TURN + 1) * pairs as u64),
         // Never reached: every pair counts.

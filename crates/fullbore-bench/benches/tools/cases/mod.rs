@@ -11,12 +11,13 @@ mod transform;
 
 use std::path::{Path, PathBuf};
 
-use crate::finding::Bound;
-use crate::harness::command::CommandLine;
-use crate::harness::commands::Case;
-use crate::harness::data::Data;
+use crate::command::CommandLine;
+use crate::commands::{Bench, Case};
+use crate::data::Data;
+use crate::harness::Attempt;
+use crate::harness::finding::Bound;
 use crate::race::{Figure, Race};
-use crate::{Attempt, Bench, states, tree};
+use crate::{states, tree};
 
 pub(crate) fn all() -> Vec<Case> {
     [

@@ -21,7 +21,7 @@ fn start_up(bench: &mut Bench) -> Attempt<()> {
     let transform = bench.ours("transform", &["none", "byte", "byte-out"]);
     let what = |label: &str| format!("{label}, median wall time of {RUNS} runs");
     Race { rounds: Some(RUNS), ..Race::new(&[], 0) }
-        .shaped(VERSION, Ok(CommandLine::new(&bench.binary, ["--version"])), |one| one)
+        .shaped(VERSION, Ok(CommandLine::new(&bench.place.binary, ["--version"])), |one| one)
         .shaped(ONE_BYTE, transform, |one| one.clear(|| states::remove(&output)))
         .within(&what(VERSION), VERSION, START_UP)
         .within(&what(ONE_BYTE), ONE_BYTE, START_UP)

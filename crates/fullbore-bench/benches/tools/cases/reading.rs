@@ -5,7 +5,7 @@ use super::*;
 use std::collections::HashSet;
 
 use super::copy;
-use crate::LOCALE;
+use crate::commands::LOCALE;
 use crate::race::OutputCheck;
 
 pub(super) const CACHED: &[Case] = &[
@@ -23,14 +23,14 @@ pub(super) const CACHED: &[Case] = &[
     }),
     ("wc-pipe", "a text from a pipe", wc_pipe),
     ("grep-literal", "counting the lines with a rare literal", |bench| {
-        let literal = bench.text.literal.clone();
+        let literal = bench.options.literal.clone();
         grep(bench, &["-c", &literal], 0.75)
     }),
     ("grep-regex", "counting the lines with a word that ends in -ing", |bench| {
         grep(bench, &["-c", r"[a-z]+ing\s"], 0.55)
     }),
     ("grep-many", "numbered lines of many matches, to a file", |bench| {
-        let common = bench.text.common.clone();
+        let common = bench.options.frequent.clone();
         grep(bench, &["-n", &common], 0.70)
     }),
     ("grep-tree", "a source tree", |bench| grep_tree(bench, &[], OutputCheck::SameLines, 1.0)),
@@ -54,7 +54,7 @@ pub(super) const HASHED: &[Case] = &[
 pub(super) const COLD: &[Case] = &[
     ("cold-wc", "wc, nothing cached", |bench| cold(bench, "wc", &[], &[("wc", "wc", &[])])),
     ("cold-grep", "grep, nothing cached", |bench| {
-        let literal = bench.text.literal.clone();
+        let literal = bench.options.literal.clone();
         let words: &[&str] = &["-c", &literal];
         let unmapped: &[&str] = &["--no-mmap", "-c", &literal];
         let peers = [("rg", "rg", words), ("rg --no-mmap", "rg", unmapped), ("grep", "grep", words)];
@@ -132,13 +132,13 @@ impl Versus<'_> {
         let is_cold = self.cold;
         // A user's own tree may exceed memory, and these cases are not measured cold: the first, unmeasured runs read
         // everything that is searched.
-        let own_tree = self.data == [Data::Sources] && bench.text.tree.is_some();
+        let own_tree = self.data == [Data::Sources] && bench.options.tree.is_some();
         let prepare = move || match own_tree {
             true => Ok(()),
             false => paths.iter().try_for_each(|path| states::cold_or_warm(path, is_cold)),
         };
         let ours = format!("fullbore {}", self.tool);
-        let files = bench.place.size.min(self.bytes) * self.data.len() as u64;
+        let files = bench.options.size.min(self.bytes) * self.data.len() as u64;
         let mut race = Race { answers: self.answers, ..Race::new(self.data, files) };
         race = race.enter(&ours, bench.ours(self.tool, self.words).map(line), prepare.clone());
         for (label, program, words) in self.peers {
@@ -171,7 +171,7 @@ fn wc_pipe(bench: &mut Bench) -> Attempt<()> {
     let prepare = || states::warm(&text);
     let piped = |line: CommandLine| CommandLine { piped: Some(text.clone()), ..line };
     let cat = bench.peer("cat", &[]).map(|line| CommandLine { answer: None, ..piped(line) });
-    Race::new(&[Data::Text], bench.place.size)
+    Race::new(&[Data::Text], bench.options.size)
         .enter("cat | fullbore wc", bench.ours("wc", &[]).map(piped), prepare)
         .enter("cat | cat >/dev/null", cat, prepare)
         .hold("wc of a pipe ÷ cat | cat", "cat | fullbore wc", "cat | cat >/dev/null", Bound::AtMost(1.3))
@@ -185,7 +185,7 @@ fn grep(bench: &mut Bench, words: &[&str; 2], bound: f64) -> Attempt<()> {
 
 fn grep_tree(bench: &mut Bench, flags: &[&str], answers: OutputCheck, bound: f64) -> Attempt<()> {
     let what = format!("grep {} of a source tree ÷ rg", [flags, &["-n"]].concat().join(" "));
-    let literal = bench.text.literal.clone();
+    let literal = bench.options.literal.clone();
     let words: &[&str] = &[flags, &["-n", &literal]].concat();
     let tree = &[Data::Sources];
     Versus {
@@ -232,7 +232,7 @@ fn sum_three(bench: &mut Bench) -> Attempt<()> {
     // measured at 1.21, using both processors fully.
     const ALONE: [&str; 3] = ["blake3", "sha256", "md5"];
     let text = bench.place.of(Data::Text);
-    let mut race = Race::new(&[Data::Text], bench.place.size);
+    let mut race = Race::new(&[Data::Text], bench.options.size);
     for hash in [ALL].iter().chain(&ALONE) {
         let ours = bench.ours("sum", &["-a", hash, &text.to_string_lossy()]);
         race = race.enter(hash, ours, || states::warm(&text));

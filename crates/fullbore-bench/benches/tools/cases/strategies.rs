@@ -5,7 +5,7 @@ use super::*;
 
 use fullbore::strategy::{ADAPTIVE, NAMED};
 
-use crate::harness::states::Cached::{self, Every, First};
+use crate::states::Cached::{self, Every, First};
 
 const TITLE: &str = "auto beside fixed strategies";
 
@@ -13,7 +13,7 @@ pub(super) const CASES: &[Case] = &[
     ("auto-wc", TITLE, |bench| compare(bench, "wc", &["text"])),
     ("auto-sum", TITLE, |bench| compare(bench, "sum", &["text"])),
     ("auto-literal", TITLE, |bench| {
-        let literal = bench.text.literal.clone();
+        let literal = bench.options.literal.clone();
         compare(bench, "grep", &["-c", &literal, "text"])
     }),
     ("auto-regex", TITLE, |bench| compare(bench, "grep", &["-c", r"[a-z]+ing\s", "text"])),
@@ -63,7 +63,7 @@ const EQUAL: [State; 2] = [("warm", First(1.0), 1.01), ("cold", First(0.0), 1.01
 type State = (&'static str, Cached, f64);
 
 fn compare(bench: &mut Bench, tool: &'static str, words: &[&str]) -> Attempt<()> {
-    let short = bench.place.size < ADAPTIVE;
+    let short = bench.options.size < ADAPTIVE;
     let bounded = |(name, parts, bound)| (name, parts, if short { SHORT } else { bound });
     compare_in(&STATES.map(bounded), bench, tool, words)
 }
@@ -90,7 +90,7 @@ fn compare_in(cached: &[State], bench: &mut Bench, tool: &'static str, words: &[
             paths.iter().try_for_each(|path| states::partly(path, parts))?;
             if has(NEW) { states::fresh(&new, &paths[0]) } else { Ok(()) }
         };
-        let mut race = Race::new(&inputs, bench.place.size * inputs.len() as u64);
+        let mut race = Race::new(&inputs, bench.options.size * inputs.len() as u64);
         for strategy in ["auto"].iter().chain(&fixed) {
             let ours = bench.ours(tool, &[words, &["--strategy", strategy]].concat());
             race = race.shaped(strategy, ours, |one| one.prepare(prepare).clear(|| states::remove(&new)));

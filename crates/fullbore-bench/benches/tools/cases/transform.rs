@@ -14,7 +14,7 @@ fn overwrite(bench: &mut Bench) -> Attempt<()> {
     let dd = bench.peer("dd", &["bs=256k", "conv=notrunc", "status=none", "if=input", "of=existing"]);
     let prepare = || states::warm(&input).and_then(|()| states::whole(&output, &input));
     let what = "transform shift:10 --overwrite ÷ dd, wall time";
-    let outcome = Race::new(&[Data::Input], bench.place.size)
+    let outcome = Race::new(&[Data::Input], bench.options.size)
         .enter("auto", ours, prepare)
         .enter("dd bs=256k conv=notrunc", dd, prepare)
         .hold(what, "auto", "dd bs=256k conv=notrunc", Bound::AtMost(0.90))
@@ -30,7 +30,7 @@ fn new_file(bench: &mut Bench) -> Attempt<()> {
     let ready = |output| move || states::warm(input).and_then(|()| states::fresh(output, input));
     let ours = bench.ours("transform", &["shift:10", "input", "new"]);
     let cp = bench.peer("cp", &["input", "new-by-cp"]);
-    Race::new(&[Data::Input], bench.place.size)
+    Race::new(&[Data::Input], bench.options.size)
         .shaped("auto", ours, |one| one.prepare(ready(first)).clear(|| states::remove(first)))
         .shaped("cp", cp, |one| one.prepare(ready(second)).clear(|| states::remove(second)))
         .hold("transform shift:10 to a new file ÷ cp, wall time", "auto", "cp", Bound::AtMost(0.60))
@@ -46,7 +46,7 @@ const READING: &[(&str, Bound)] =
 fn reading(bench: &mut Bench) -> Attempt<()> {
     let input = bench.place.of(Data::Input);
     let prepare = || states::warm(&input);
-    let mut race = Race::new(&[Data::Input], bench.place.size);
+    let mut race = Race::new(&[Data::Input], bench.options.size);
     for label in BLOCKS {
         let block = label.trim_start_matches("dd ");
         let dd = bench.peer("dd", &["of=/dev/null", "status=none", block, "if=input"]);

@@ -7,9 +7,15 @@ use fullbore_bench::stats::Xoshiro256;
 
 use super::command::CommandLine;
 use super::data::DataSet;
-use super::finding::{Bound, Finding, Findings};
-use super::options::{CommandOptions, TextOptions};
-use super::{Attempt, directory, place, states};
+use super::harness::finding::{Bound, Finding, Findings};
+use super::harness::{self, Attempt, directory, place};
+use super::options::Options;
+use super::states;
+
+const TOOLS: &[&str] = &["wc", "grep", "cmp", "copy", "sum", "dedupe", "transform"];
+
+const PEERS: &[&str] =
+    &["wc", "cat", "rg", "grep", "cmp", "cp", "dd", "b3sum", "sha256sum", "fclones", "fio"];
 
 /// The locale of every command, if a case does not choose another.
 pub(crate) const LOCALE: &str = "C.UTF-8";
@@ -17,10 +23,8 @@ pub(crate) const LOCALE: &str = "C.UTF-8";
 pub(crate) type CommandOrReason = Result<CommandLine, String>;
 
 pub(crate) struct Bench {
-    pub(crate) options: CommandOptions,
-    pub(crate) text: TextOptions,
+    pub(crate) options: Options,
     pub(crate) place: DataSet,
-    pub(crate) binary: PathBuf,
     /// Its subcommands under test.
     pub(crate) tools: Vec<&'static str>,
     pub(crate) random: Xoshiro256,
@@ -28,16 +32,17 @@ pub(crate) struct Bench {
 }
 
 /// A case of whole commands.
-pub(crate) type Case = super::Case<'static, fn(&mut Bench) -> Attempt<()>>;
+pub(crate) type Case = harness::Case<'static, fn(&mut Bench) -> Attempt<()>>;
 
 impl Bench {
-    /// The context: fullbore's `tools` beside `peers`; `data` describes what they read.
-    pub(crate) fn make(
-        mut options: CommandOptions,
-        text: TextOptions,
-        (tools, peers): (&[&'static str], &[&str]),
-        data: &str,
-    ) -> Attempt<Self> {
+    pub(crate) fn make(mut options: Options) -> Attempt<Self> {
+        let source = match &options.text {
+            Some(path) => {
+                options.size = std::fs::metadata(path)?.len();
+                path.display().to_string()
+            }
+            None => "generated words".to_owned(),
+        };
         if options.size < 1 << 20 {
             return Err("less than 1 MiB of data measures only start-up: use a larger size".into());
         }
@@ -46,19 +51,21 @@ impl Bench {
         let seed = common.seed;
         let heading = format!("against its peers, {} rounds, seed {seed}", common.rounds);
         let binary = find_binary(options.binary.as_deref())?;
-        let set = DataSet::make(&options, &text, &binary)?;
-        let mut context =
-            vec![format!("{} {heading}", version(&binary)), format!("{data}; saved profiles are ignored")];
-        for name in peers {
+        let set = DataSet::make(&options, &binary)?;
+        let (size, files) = (fullbore::size::human(options.size), options.files);
+        let data =
+            format!("text: {source}, {size}; {files} files in the largest tree; saved profiles are ignored");
+        let mut context = vec![format!("{} {heading}", version(&binary)), data];
+        for name in PEERS {
             let found = directory::peer(&options.peers, name);
             let found = found.map_or_else(|| "not here".into(), |program| version(&program));
             context.push(format!("{name}: {found}"));
         }
         context.extend(place(&set.path("answers")));
         let exists = |tool: &&&str| CommandLine::new(&binary, [**tool, "--help"]).run().is_ok();
-        let tools = tools.iter().filter(exists).copied().collect();
+        let tools = TOOLS.iter().filter(exists).copied().collect();
         let (random, findings) = (Xoshiro256::seeded(seed), Findings::new(context));
-        Ok(Self { options, text, place: set, binary, tools, random, findings })
+        Ok(Self { options, place: set, tools, random, findings })
     }
 
     /// One of fullbore's tools with arguments, or the reason why it is missing. Its output goes to a file.
@@ -66,7 +73,7 @@ impl Bench {
         if !self.tools.contains(&tool) {
             return Err(format!("fullbore has no subcommand {tool}"));
         }
-        Ok(self.command(&self.binary, "ours").with([tool]).with(words))
+        Ok(self.command(&self.place.binary, "ours").with([tool]).with(words))
     }
 
     /// A peer with arguments, or the reason why it is missing. Its output goes to a file.

@@ -9,7 +9,8 @@ use fullbore::file::File;
 use fullbore::probe;
 use fullbore::sys::{self, Advice};
 
-use super::Attempt;
+use super::harness::Attempt;
+use super::harness::directory::sync;
 
 /// Reads a whole file, or every file of a tree, into the page cache, unless it is there.
 pub(crate) fn warm(path: &Path) -> Attempt<()> {
@@ -120,10 +121,6 @@ pub(crate) fn whole(path: &Path, from: &Path) -> Attempt<()> {
 pub(crate) fn absent(path: &Path) -> Attempt<()> {
     remove(path);
     sync(path.parent().ok_or("a file without a directory")?)
-}
-
-pub(crate) fn sync(directory: &Path) -> Attempt<()> {
-    Ok(rustix::fs::syncfs(fs::File::open(directory)?)?)
 }
 
 /// Makes `path` absent, and gives the next run memory for a copy of `input` that was just in use: a file of that length is

@@ -10,8 +10,8 @@ use std::time::Instant;
 use fullbore::probe::ProcessUsage;
 use nix::sys::resource::{UsageWho, getrusage};
 
-use super::directory::{RunningCommand, start, watch};
-use super::{Attempt, exit};
+use super::harness::directory::{RunningCommand, start, watch};
+use super::harness::{Attempt, exit};
 
 /// First argument of a start of the benchmark as the parent of one command, which is its only child; then the input for a
 /// pipe, or `-` for none, the expected exit code, and the command.

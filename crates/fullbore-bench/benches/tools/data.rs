@@ -9,9 +9,10 @@ use std::process::Command;
 use fullbore::file::{File, Temporary};
 use fullbore::{probe, size};
 
-use super::directory::{create, free, start};
-use super::options::{CommandOptions, TextOptions};
-use super::{Attempt, states, text, tree};
+use super::harness::Attempt;
+use super::harness::directory::{create, free, start, sync};
+use super::options::Options;
+use super::{states, text, tree};
 
 /// The data of a case; its name in lower case is that of its file or directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,35 +37,28 @@ pub(crate) enum Data {
 /// The directory of the data, and the data made so far.
 pub(crate) struct DataSet {
     directory: Temporary,
-    binary: PathBuf,
-    text: Option<PathBuf>,
-    tree: Option<PathBuf>,
-    /// The size of the text, and of the random bytes.
-    pub(crate) size: u64,
-    pub(crate) files: usize,
+    options: Options,
+    /// Fullbore's.
+    pub(crate) binary: PathBuf,
+    /// Bytes of each large text.
     pub(crate) large: u64,
-    seed: u64,
     made: HashSet<Data>,
     /// For each file of the doubles, true if it has an equal.
     pub(crate) equal: Vec<bool>,
 }
 
 impl DataSet {
-    /// A directory for the data, without data. `binary` makes the random bytes.
-    pub(crate) fn make(options: &CommandOptions, text: &TextOptions, binary: &Path) -> Attempt<Self> {
+    /// A directory for the data, without data.
+    pub(crate) fn make(options: &Options, binary: &Path) -> Attempt<Self> {
         let needed = options.size.saturating_mul(6);
         let advice = "use a smaller --size or another --dir";
         let directory = create(&options.common.dir, "tools", needed, advice)?;
         fs::create_dir(directory.path().join("answers"))?;
         Ok(Self {
             directory,
+            options: options.clone(),
             binary: binary.to_owned(),
-            text: text.text.clone(),
-            tree: text.tree.clone(),
-            size: options.size,
-            files: text.files,
             large: 0,
-            seed: options.common.seed,
             made: HashSet::new(),
             equal: Vec::new(),
         })
@@ -80,7 +74,7 @@ impl DataSet {
 
     /// The path of data, made or not.
     pub(crate) fn of(&self, data: Data) -> PathBuf {
-        match (data, &self.text, &self.tree) {
+        match (data, &self.options.text, &self.options.tree) {
             (Data::Text, Some(own), _) | (Data::Sources, _, Some(own)) => own.clone(),
             _ => self.path(&format!("{data:?}").to_lowercase()),
         }
@@ -88,17 +82,18 @@ impl DataSet {
 
     /// The number of files of the smaller trees.
     pub(crate) fn some(&self) -> usize {
-        self.files * 2 / 5
+        self.options.files * 2 / 5
     }
 
     pub(crate) fn need(&mut self, data: Data) -> Attempt<()> {
         if self.made.contains(&data) {
             return Ok(());
         }
-        let (path, seed, text) = (self.of(data), self.seed, self.of(Data::Text));
+        let (path, text) = (self.of(data), self.of(Data::Text));
+        let (size, seed) = (self.options.size, self.options.common.seed);
         let own = match data {
-            Data::Text => self.text.is_some(),
-            Data::Sources => self.tree.is_some(),
+            Data::Text => self.options.text.is_some(),
+            Data::Sources => self.options.tree.is_some(),
             Data::Wide | Data::Twin | Data::Other => {
                 self.need(Data::Text)?;
                 false
@@ -109,20 +104,20 @@ impl DataSet {
             eprintln!("making {}", path.display());
             match data {
                 Data::Input => self.random(&path)?,
-                Data::Text => text::plain(&path, self.size, seed)?,
-                Data::Wide => text::wide(&path, &text, self.size, seed)?,
+                Data::Text => text::plain(&path, size, seed)?,
+                Data::Wide => text::wide(&path, &text, size, seed)?,
                 Data::Twin => states::whole(&path, &text)?,
                 Data::Other => {
                     states::whole(&path, &text)?;
-                    change(&path, self.size.min(1_000_000) * 9 / 10)?;
+                    change(&path, size.min(1_000_000) * 9 / 10)?;
                 }
                 Data::Sources => tree::sources(&path, self.some(), seed)?,
-                Data::Crowd => tree::crowd(&path, self.files, seed)?,
-                Data::Doubles => self.equal = tree::doubles(&path, self.some(), self.size / 4, seed)?,
-                Data::Large => self.large = large(&path, self.size.saturating_mul(10), seed)?,
+                Data::Crowd => tree::crowd(&path, self.options.files, seed)?,
+                Data::Doubles => self.equal = tree::doubles(&path, self.some(), size / 4, seed)?,
+                Data::Large => self.large = large(&path, size.saturating_mul(10), seed)?,
             }
             // Write-back must be done before other commands are measured.
-            states::sync(self.root())?;
+            sync(self.root())?;
         }
         self.made.insert(data);
         Ok(())
@@ -130,7 +125,7 @@ impl DataSet {
 
     fn random(&self, path: &Path) -> Attempt<()> {
         let mut generate = Command::new(&self.binary);
-        generate.args(["gen", &self.size.to_string()]).arg(path);
+        generate.args(["gen", &self.options.size.to_string()]).arg(path);
         generate.args(["--sync", "data", "--progress", "never"]);
         if !start(&mut generate)?.wait()?.success() {
             return Err("the data file could not be created".into());

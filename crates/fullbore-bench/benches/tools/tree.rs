@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use fullbore_bench::stats::Xoshiro256;
 
-use super::Attempt;
+use super::harness::Attempt;
 use super::text::{LINE, Lines};
 
 const WIDTH: usize = 40;

@@ -7,11 +7,11 @@ use std::path::Path;
 use super::command::{CommandLine, Run};
 use super::commands::{Bench, CommandOrReason};
 use super::data::Data;
-use super::finding::{Bound, Finding, time};
-use super::rounds::{find, interleave};
-use super::{Attempt, BenchError};
+use super::harness::finding::{Bound, Finding, time};
+use super::harness::rounds::{self, interleave};
+use super::harness::{Attempt, BenchError};
 
-type Series = super::rounds::Series<Run>;
+type Series = rounds::Series<Run>;
 
 pub(crate) struct Contender<'a> {
     line: CommandLine,
@@ -223,8 +223,9 @@ impl Demand {
 
     /// The finding of the runs; `None` if a contender did not run.
     fn judge(&self, series: &[Series]) -> Option<Finding> {
-        let mine = find(series, &self.ours)?;
-        let ran = self.peers.iter().filter_map(|peer| find(series, peer));
+        let find = |label: &String| series.iter().find(|one| one.label == *label);
+        let mine = find(&self.ours)?;
+        let ran = self.peers.iter().filter_map(find);
         let by_time = |a: &&Series, b: &&Series| wall(a).total_cmp(&wall(b));
         let peer = match self.figure {
             Figure::Time => {

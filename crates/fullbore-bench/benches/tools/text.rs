@@ -12,7 +12,7 @@ use fullbore::operation::Generate;
 use fullbore::operation::generate::Text;
 use fullbore_bench::stats::Xoshiro256;
 
-use super::Attempt;
+use super::harness::Attempt;
 
 pub(crate) const LINE: usize = 80;
 
