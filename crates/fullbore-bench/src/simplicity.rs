@@ -84,13 +84,12 @@ mod tests {
         assert_eq!(fastest(&[]), None);
     }
 
-    use crate::document::{Proof, Sample};
+    use crate::document::Sample;
 
     fn cell(method: &str, workers: u32, depth: u32, rate: f64) -> Cell {
         let labels =
             Labels { method: method.into(), workers: Some(workers), depth: Some(depth), ..Labels::default() };
-        let sample =
-            Sample { bytes: rate as u64, seconds: 1.0, proof: Proof::Confirmed, ..Sample::default() };
+        let sample = Sample { bytes: rate as u64, seconds: 1.0, ..Sample::default() };
         Cell::measured(&format!("{method}/{workers}/{depth}"), labels, vec![sample; 7])
     }
 

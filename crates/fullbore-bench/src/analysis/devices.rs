@@ -130,7 +130,7 @@ fn singles(cells: &[Cell], path: &SeriesRef) -> Vec<Option<f64>> {
 mod tests {
     use super::*;
     use crate::analysis::findings;
-    use crate::document::{Axis, Experiment, Labels, Proof, Regime, Sample};
+    use crate::document::{Axis, Experiment, Labels, Regime, Sample};
     use crate::stats::{Course, Stretch};
 
     #[test]
@@ -203,7 +203,6 @@ mod tests {
         let sample = |index: u32| Sample {
             bytes: (rate * (1.0 + noise * (f64::from(index % 5) - 2.0) / 2.0)) as u64,
             seconds: 1.0,
-            proof: Proof::Confirmed,
             ..Sample::default()
         };
         Cell::measured(&format!("{variant}/{targets}"), labels, (0..9).map(sample))

@@ -147,7 +147,7 @@ fn ratio(ours: &Cell, theirs: &Cell, peer: String) -> Option<PeerRatio> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::{Proof, Sample};
+    use crate::document::Sample;
     use crate::stats::Xoshiro256;
 
     fn strategy_cell(operation: &str, strategy: &str, cache: CacheState, seconds: &[f64]) -> Cell {
@@ -161,7 +161,6 @@ mod tests {
             round: round as u32,
             bytes: 1 << 30,
             seconds,
-            proof: Proof::Confirmed,
             ..Sample::default()
         };
         let id = format!("{operation}/{strategy}/{}", cache.word());
@@ -227,7 +226,6 @@ mod tests {
             requests: 1000,
             user_s: seconds / 10.0,
             latency: latency.map(|p50_s| Latency { p50_s, p99_s: 2.0 * p50_s, ..Latency::default() }),
-            proof: Proof::Confirmed,
             ..Sample::default()
         };
         Cell::measured(id, labels, (0..7).map(sample))

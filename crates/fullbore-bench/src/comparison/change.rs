@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 
-use crate::stats::{Bootstrap, Estimate, compare_rates, effective_samples, median, student_t_cdf};
+use crate::stats::{
+    Bootstrap, Estimate, compare_rates, effective_samples, mean, median, squares, student_t_cdf,
+};
 
 /// Confidence of the interval that must lie within the margin for "same": a change as large as the margin is called so
 /// in at most 10% of cases, of one and a half times the margin hardly ever.
@@ -302,9 +304,8 @@ fn log_moments(values: &[f64]) -> Option<(f64, f64)> {
     if values.len() < 2 {
         return None;
     }
-    let n = values.len() as f64;
-    let mean = values.iter().map(|v| v.ln()).sum::<f64>() / n;
-    let variance = values.iter().map(|v| (v.ln() - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    let logs: Vec<f64> = values.iter().map(|v| v.ln()).collect();
+    let (mean, variance) = (mean(&logs), squares(&logs) / (logs.len() - 1) as f64);
     // The spread of equal values is rounding.
     let rounding = 16.0 * f64::EPSILON * mean.abs().max(1.0);
     Some((mean, if variance.sqrt() <= rounding { 0.0 } else { variance }))

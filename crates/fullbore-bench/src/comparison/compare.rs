@@ -148,10 +148,18 @@ fn compare_run(
         let ((x, rx), (y, ry)) = (order(x), order(y));
         x.cmp(&y).then(rx.total_cmp(&ry))
     });
+    let count = |judgement| cells.iter().filter(|cell| cell.rate.judgement == judgement).count();
+    let judged = cells.iter().filter(|cell| cell.rate.p.is_some()).count();
     let verdict_counts = VerdictCounts {
+        compared: cells.len(),
+        slower: count(Judgement::Worse),
+        unclear: count(Judgement::Unclear),
+        same: count(Judgement::Same),
+        faster: count(Judgement::Better),
+        standing: cells.iter().filter(|cell| cell.rate.stands).count(),
+        by_chance: judged as f64 * (1.0 - options.bootstrap.confidence),
         missing: missing.len(),
         added: added.len(),
-        ..count_verdicts(&cells, options.bootstrap.confidence)
     };
     let mut notes = found.notes;
     if interleaved {
@@ -164,21 +172,6 @@ fn compare_run(
     notes.iter_mut().for_each(|note| *note = shown(note));
     let origin = Origin::of(other);
     Ok(ComparedRun { origin, differences: found.differences, notes, cells, missing, added, verdict_counts })
-}
-
-fn count_verdicts(cells: &[CellChange], confidence: f64) -> VerdictCounts {
-    let count = |judgement| cells.iter().filter(|cell| cell.rate.judgement == judgement).count();
-    let judged = cells.iter().filter(|cell| cell.rate.p.is_some()).count();
-    VerdictCounts {
-        compared: cells.len(),
-        slower: count(Judgement::Worse),
-        unclear: count(Judgement::Unclear),
-        same: count(Judgement::Same),
-        faster: count(Judgement::Better),
-        standing: cells.iter().filter(|cell| cell.rate.stands).count(),
-        by_chance: judged as f64 * (1.0 - confidence),
-        ..VerdictCounts::default()
-    }
 }
 
 /// A cell that meets a condition.

@@ -229,6 +229,11 @@ impl TestFiles {
         let output = file(needs.transformed, "output", transform_len)?.path().to_owned();
         let fresh = directory.path.join("fresh");
         let temporaries = creator.temporaries;
+        let in_memory = probe::in_memory(&cold);
+        let seed = seed.wrapping_add(1000);
+        let backing = Backing::Directory { directory, _watchdog: watchdog };
+        let temporaries = RefCell::new(temporaries);
+        let of_one = Self::of_one(cold, len, (pace, seed), notes, backing);
         Ok(Self {
             warm,
             written,
@@ -236,18 +241,34 @@ impl TestFiles {
             cold_input,
             output,
             fresh,
-            len,
             transform_len,
-            pace,
-            in_memory: probe::in_memory(&cold),
+            in_memory,
+            temporaries,
+            ..of_one
+        })
+    }
+
+    /// Test files that are all one file.
+    fn of_one(cold: File, len: u64, (pace, seed): (f64, u64), notes: Vec<String>, backing: Backing) -> Self {
+        Self {
+            warm: cold.clone(),
+            written: cold.clone(),
+            input: cold.clone(),
+            cold_input: cold.clone(),
+            output: cold.path().to_owned(),
+            fresh: cold.path().to_owned(),
             cold,
+            len,
+            transform_len: len.min(TRANSFORMED),
+            in_memory: false,
+            pace,
             notes,
             sized: RefCell::default(),
             small: RefCell::default(),
-            seed: seed.wrapping_add(1000),
-            temporaries: RefCell::new(temporaries),
-            backing: Backing::Directory { directory, _watchdog: watchdog },
-        })
+            seed,
+            temporaries: RefCell::default(),
+            backing,
+        }
     }
 
     /// Opens a whole block device with the serial number `serial`, and writes its first `len` bytes, or all of it if
@@ -281,26 +302,9 @@ impl TestFiles {
         pattern::fill(&Random::new(seed), &scope, &output, &planned.strategy, progress, &false.into())?;
         output.commit_len(len, Durability::Data)?;
         let pace = len as f64 / start.elapsed().as_secs_f64();
-        let (file, written) = (File::open(path)?, File::open_write(path)?);
-        Ok(Self {
-            warm: file.clone(),
-            written,
-            input: file.clone(),
-            cold_input: file.clone(),
-            output: path.to_owned(),
-            fresh: path.to_owned(),
-            len,
-            transform_len: len.min(TRANSFORMED),
-            pace,
-            in_memory: false,
-            cold: file,
-            notes,
-            sized: RefCell::default(),
-            small: RefCell::default(),
-            seed,
-            temporaries: RefCell::default(),
-            backing: Backing::Device { path: path.to_owned(), _device: device },
-        })
+        let backing = Backing::Device { path: path.to_owned(), _device: device };
+        let of_one = Self::of_one(File::open(path)?, len, (pace, seed), notes, backing);
+        Ok(Self { written: File::open_write(path)?, ..of_one })
     }
 
     /// Returns the meter's directory; its contents are removed with it.

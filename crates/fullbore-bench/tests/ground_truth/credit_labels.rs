@@ -9,12 +9,6 @@ const DISK: Bucket = Bucket { requests: false, burst: 36e6, sustained: 12e6, cre
 /// Greatest ratio of a sustained sample to the sustained rate: a tenth is the margin of the regimes.
 const MOST: f64 = 1.15;
 
-#[derive(Clone, Copy)]
-struct Setting {
-    /// True if the run contains continuous transfers, too.
-    sustained: bool,
-}
-
 const ORDINARY: &str = "
     [[experiment]]
     name = 'ordinary'
@@ -47,15 +41,16 @@ fn no_sample_above_the_sustained_rate_is_called_sustained() {
     let test = "credit_labels::no_sample_above_the_sustained_rate_is_called_sustained";
     prove(
         MeterOptions { test, seconds: 60, precision: 0.02 },
-        &[Setting { sustained: false }, Setting { sustained: true }],
-        |setting| if setting.sustained { "with `sustained`" } else { "ordinary cells" }.into(),
+        &[false, true],
+        |sustained| if *sustained { "with `sustained`" } else { "ordinary cells" }.into(),
         |_| Latent::new(test, 1, &DISK.text(), 64 << 20),
-        |setting| format!("{ORDINARY}{}", if setting.sustained { SUSTAINED } else { "" }),
+        |sustained| format!("{ORDINARY}{}", if *sustained { SUSTAINED } else { "" }),
         judge,
     );
 }
 
-fn judge(setting: &Setting, document: &Document, judge: &mut Judge) {
+/// Judges a run; `sustained`: it has continuous transfers, too.
+fn judge(&sustained: &bool, document: &Document, judge: &mut Judge) {
     let mut fast = 0;
     for cell in document.cells.iter().filter(|cell| cell.experiment == "ordinary") {
         judge.holds(&format!("{}: a figure", cell.id), cell.summary.is_some());
@@ -64,7 +59,7 @@ fn judge(setting: &Setting, document: &Document, judge: &mut Judge) {
             fast += u32::from(above);
             let what = format!("{}: {:.3e} is {:?}", cell.id, sample.rate(), sample.regime);
             judge.holds(&what, !above || sample.regime != Some(Regime::Sustained));
-            if setting.sustained {
+            if sustained {
                 judge.holds(&format!("{what}: known"), sample.regime != Some(Regime::Unknown));
             }
         }

@@ -14,7 +14,7 @@ struct Setting {
     full_with: u64,
     /// Length of the file on each disk, in bytes: enough for a sample.
     file: u64,
-    also: &'static str,
+    also: &'static [&'static str],
 }
 
 /// Small requests, and writes.
@@ -32,20 +32,14 @@ const OTHERS: &str = "
     targets = [2]
 ";
 
-/// Each disk alone, and a stripe over both.
-const ALONE_AND_STRIPED: &str = "
+/// Each of two disks alone.
+const ALONE: &str = "
     [[experiment.grid]]
     action = 'devices'
     mode = 'alone'
     strategy = ['method=uring,cache=direct,depth=8,workers=1']
     request = ['64K']
     targets = [1, 2]
-    [[experiment.grid]]
-    action = 'devices'
-    mode = 'striped'
-    strategy = ['method=uring,cache=direct,depth=32,workers=1']
-    request = ['256K']
-    targets = ['{directories}']
 ";
 
 /// Large requests, deep enough for every disk to be busy all the time.
@@ -66,16 +60,16 @@ const FREE: Setting = Setting {
     roof: u64::MAX,
     full_with: 2,
     file: 64 << 20,
-    also: STRIPED,
+    also: &[STRIPED],
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting { name: "two alike", limits: &[(16_000_000, 1000); 2], file: 96 << 20, also: OTHERS, ..FREE },
+    Setting { name: "two alike", limits: &[(16_000_000, 1000); 2], file: 96 << 20, also: &[OTHERS], ..FREE },
     Setting {
         name: "two unlike",
         limits: &[(10_000_000, 1000), (20_000_000, 1500)],
         file: 112 << 20,
-        also: ALONE_AND_STRIPED,
+        also: &[ALONE, STRIPED],
         ..FREE
     },
     Setting { name: "four", limits: &[(10_000_000, 1000); 4], full_with: 4, ..FREE },
@@ -94,7 +88,7 @@ const SETTINGS: &[Setting] = &[
         roof: 12_000_000,
         full_with: 1,
         file: 72 << 20,
-        also: "",
+        also: &[],
     },
 ];
 
@@ -114,7 +108,7 @@ fn experiments(setting: &Setting) -> String {
         {}
         ",
         counts.join(", "),
-        setting.also,
+        setting.also.concat(),
     )
     .replace("action = 'devices'", "action = 'devices'\nramp_seconds = 0.4\nsample_seconds = 6.0")
 }

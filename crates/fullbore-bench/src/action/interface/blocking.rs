@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{self, BufReader, BufWriter, IoSlice, IoSliceMut, Read, Seek, Write};
 #[cfg(unix)]
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use fullbore::Result;
@@ -187,24 +188,20 @@ trait FileExt: std::os::windows::fs::FileExt {
 #[cfg(windows)]
 impl FileExt for fs::File {}
 
-struct StdFile {
-    file: fs::File,
-    config: OpenConfig,
-}
-
-impl PositionalIo for StdFile {
+/// A file of std, and its path.
+impl PositionalIo for (fs::File, PathBuf) {
     fn read(&self, data: &mut [u8], offset: u64) -> Result<()> {
-        let done = self.file.read_exact_at(data, offset);
-        done.map_err(|error| Error::io("read", &self.config.path, error).at(offset))
+        let done = self.0.read_exact_at(data, offset);
+        done.map_err(|error| Error::io("read", &self.1, error).at(offset))
     }
 
     fn write(&self, data: &[u8], offset: u64) -> Result<()> {
-        let done = self.file.write_all_at(data, offset);
-        done.map_err(|error| Error::io("write", &self.config.path, error).at(offset))
+        let done = self.0.write_all_at(data, offset);
+        done.map_err(|error| Error::io("write", &self.1, error).at(offset))
     }
 
     fn sync(&self) -> Result<()> {
-        self.file.sync_data().map_err(|error| Error::io("flush", &self.config.path, error))
+        self.0.sync_data().map_err(|error| Error::io("flush", &self.1, error))
     }
 }
 
@@ -218,8 +215,7 @@ struct PositionalFile<F> {
 
 /// Opens a file for std's `FileExt`.
 pub(super) fn open_std_positional(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn Interface>> {
-    let file = StdFile { file: standard(config)?, config: config.clone() };
-    positional(vec![file], config, pool)
+    positional(vec![(standard(config)?, config.path.clone())], config, pool)
 }
 
 pub(super) fn open_file(config: &OpenConfig, pool: &mut Pool) -> Result<Box<dyn Interface>> {
