@@ -15,6 +15,15 @@ fn whole() -> &'static Document {
     WHOLE.get_or_init(synthetic::full)
 }
 
+/// A file for inspection; in the build directory, not in the tree.
+fn kept(name: &str) -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+fn keep(name: &str, text: impl AsRef<str>) {
+    std::fs::write(kept(name), text.as_ref()).unwrap();
+}
+
 fn put(object: &mut Value, name: &str, value: &Value) {
     let place = name.split('.').fold(object, |object, part| &mut object[part]);
     *place = value.clone();
@@ -112,10 +121,8 @@ fn the_page_is_well_formed_and_requests_nothing() {
         let target = link.split("#").nth(1).unwrap().trim_end_matches('"');
         assert!(tags.iter().any(|t| t.contains(&format!("id=\"{target}\""))), "{link} leads nowhere");
     }
-    // For inspection; in the build directory, not in the tree.
-    let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
-    std::fs::write(directory.join("synthetic-report.html"), &html).unwrap();
-    document.write(&mut std::fs::File::create(directory.join("synthetic-results.json")).unwrap()).unwrap();
+    keep("synthetic-report.html", html);
+    document.write(&mut std::fs::File::create(kept("synthetic-results.json")).unwrap()).unwrap();
 }
 
 #[test]
@@ -181,10 +188,9 @@ fn the_full_set_fits_into_three_megabytes() {
     // Leaves room for longer names and more samples.
     assert!(html.len() < 2_500_000, "{} bytes for {cells} cells, {samples} samples", html.len());
     println!("{cells} cells, {samples} samples: {} bytes", html.len());
-    let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
-    std::fs::write(directory.join("full-report.html"), &html).unwrap();
-    std::fs::write(directory.join("full-report.md"), report::markdown(document)).unwrap();
-    document.write(&mut std::fs::File::create(directory.join("full-results.json")).unwrap()).unwrap();
+    keep("full-report.html", html);
+    keep("full-report.md", report::markdown(document));
+    document.write(&mut std::fs::File::create(kept("full-results.json")).unwrap()).unwrap();
 }
 
 #[test]
@@ -226,8 +232,7 @@ fn charts_are_files_of_their_own() {
     let html = report::html(document);
     assert_eq!(charts.len(), html.matches("<figure").count());
     let mut names = std::collections::BTreeSet::new();
-    let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("charts");
-    std::fs::create_dir_all(&directory).unwrap();
+    std::fs::create_dir_all(kept("charts")).unwrap();
     for (name, svg) in &charts {
         assert!(names.insert(name), "{name} twice");
         assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-'), "{name}");
@@ -236,7 +241,7 @@ fn charts_are_files_of_their_own() {
         for absent in ["http", "var(", "<script", "@import", "url("] {
             assert!(!body.contains(absent), "{absent} in {name}");
         }
-        std::fs::write(directory.join(format!("{name}.svg")), svg).unwrap();
+        keep(&format!("charts/{name}.svg"), svg);
     }
 }
 
@@ -339,10 +344,8 @@ fn the_terminal_shows_the_full_set_in_eighty_columns() {
         joined.contains(&words.split_whitespace().collect::<Vec<_>>().join(" "))
     }));
     assert!(!table.contains('`'));
-    let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
-    std::fs::write(directory.join("full-table.txt"), &table).unwrap();
-    let quick = fullbore_bench::table::render(&synthetic::document(), Default::default());
-    std::fs::write(directory.join("quick-table.txt"), &quick).unwrap();
+    keep("full-table.txt", table);
+    keep("quick-table.txt", fullbore_bench::table::render(&synthetic::document(), Default::default()));
 }
 
 #[test]

@@ -16,9 +16,13 @@ use fullbore_bench::document::{Document, Labels, Proof, Regime, Sample, SummaryO
 use fullbore_bench::stats::{Bootstrap, Xoshiro256};
 use pair::{Law, Spread, document, labels};
 
-fn compared(baseline: &Document, this: &Document, options: &Options) -> Comparison {
+fn outcome(baseline: &Document, this: &Document, options: &Options) -> Result<Comparison, Error> {
     let sources = [("a.json", baseline), ("b.json", this)].map(|(name, document)| Source { name, document });
-    compare(sources[0], &sources[1..], options).unwrap()
+    compare(sources[0], &sources[1..], options)
+}
+
+fn compared(baseline: &Document, this: &Document, options: &Options) -> Comparison {
+    outcome(baseline, this, options).unwrap()
 }
 
 fn against(baseline: &Document, this: &Document) -> ComparedRun {
@@ -26,8 +30,7 @@ fn against(baseline: &Document, this: &Document) -> ComparedRun {
 }
 
 fn refused(baseline: &Document, this: &Document) -> Error {
-    let sources = [("a.json", baseline), ("b.json", this)].map(|(name, document)| Source { name, document });
-    compare(sources[0], &sources[1..], &Options::default()).unwrap_err()
+    outcome(baseline, this, &Options::default()).unwrap_err()
 }
 
 fn failing(condition: &str) -> Options {
@@ -53,6 +56,7 @@ fn known_differences_are_found() {
         2,
     );
     let found = against(&before, &now);
+    let counts = found.verdict_counts;
     let words: Vec<&str> = (0..5).map(|n| of(&found, &format!("read/{n}")).rate.verdict).collect();
     let same = "no-difference-that-matters";
     assert_eq!(words, ["slower", "faster", same, same, "unclear"]);
@@ -67,16 +71,7 @@ fn known_differences_are_found() {
     assert_eq!(beside("read/3"), ("cpu-higher", "longer"));
     let order: Vec<Judgement> = found.cells.iter().map(|cell| cell.rate.judgement).collect();
     assert!(order.is_sorted(), "the worst first: {order:?}");
-    assert_eq!(
-        (
-            found.verdict_counts.slower,
-            found.verdict_counts.faster,
-            found.verdict_counts.same,
-            found.verdict_counts.unclear
-        ),
-        (1, 1, 2, 1)
-    );
-    assert_eq!(found.verdict_counts.standing, 2);
+    assert_eq!((counts.slower, counts.faster, counts.same, counts.unclear, counts.standing), (1, 1, 2, 1, 2));
 }
 
 #[test]
@@ -337,9 +332,8 @@ fn different_environments_are_refused_unless_named() {
         let found = compared(&before, &now, &across).others.remove(0);
         assert_eq!(found.differences, documents[0].1);
         let rest = Aspect::ALL.into_iter().filter(|other| *other != aspect).collect();
-        let sources = [&before, &now].map(|document| Source { name: "x", document });
         let others = Options { across: rest, ..Options::default() };
-        assert!(compare(sources[0], &sources[1..], &others).is_err(), "{aspect}");
+        assert!(outcome(&before, &now, &others).is_err(), "{aspect}");
     }
 }
 
@@ -440,9 +434,8 @@ fn incomparable_documents_give_the_reason() {
     let mut unmeasured = good.clone();
     unmeasured.cells[0].samples.clear();
     assert!(matches!(refused(&good, &unmeasured), Error::NothingInCommon { .. }));
-    let sources = [&good, &good].map(|document| Source { name: "x", document });
     let only = Options { only: vec![Glob::new("nothing*")], ..Options::default() };
-    let text = compare(sources[0], &sources[1..], &only).unwrap_err().to_string();
+    let text = outcome(&good, &good, &only).unwrap_err().to_string();
     assert!(text.contains("nothing*") && text.contains("read/0"), "{text}");
 }
 
