@@ -104,9 +104,20 @@ impl Candidate {
         text: String,
         evidence: String,
     ) -> Self {
+        Self::with(topic, ratio.confidence(eligible_cells), eligible_cells, worth, text, evidence)
+    }
+
+    /// The same with a confidence that does not follow from a ratio.
+    pub(super) fn with(
+        topic: impl Into<String>,
+        confidence: Confidence,
+        eligible_cells: &[EligibleCell<'_>],
+        worth: f64,
+        text: String,
+        evidence: String,
+    ) -> Self {
         let cells = ids(eligible_cells);
         let experiment = eligible_cells.first().map(|w| w.cell.experiment.clone()).unwrap_or_default();
-        let confidence = ratio.confidence(eligible_cells);
         let worth = if worth.is_finite() { worth.max(1.0) } else { 1.0 };
         let (setting, lead) = (None, false);
         let advice = Advice { text, evidence, experiment, cells, confidence, worth, setting, lead };
@@ -161,18 +172,8 @@ mod tests {
 
     #[test]
     fn defaults_lead_and_low_confidence_ranks_last() {
-        let candidate = |topic: &str, confidence, worth| Candidate {
-            topic: topic.into(),
-            advice: Advice {
-                text: topic.into(),
-                evidence: String::new(),
-                experiment: String::new(),
-                cells: Vec::new(),
-                confidence,
-                worth,
-                setting: None,
-                lead: false,
-            },
+        let candidate = |topic: &str, confidence, worth| {
+            Candidate::with(topic, confidence, &[], worth, topic.into(), String::new())
         };
         let details = |text, confidence, worth| (Audience::Details, candidate(text, confidence, worth));
         let mut candidates = vec![

@@ -152,7 +152,7 @@ fn table(label: &str, table: &Table) -> String {
             );
             continue;
         }
-        let cell = |(column, text): (&super::Column, &String)| {
+        let cell = |(column, text): (&super::table::Column, &String)| {
             format!("<td{}>{}</td>", class(column.figures), set(text))
         };
         let _ = writeln!(html, "<tr>{}</tr>", table.columns.iter().zip(row).map(cell).collect::<String>());

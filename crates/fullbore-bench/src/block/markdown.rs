@@ -1,6 +1,6 @@
 //! GitHub Markdown, without links; text is escaped.
 
-use super::{Block, Fold, Item, Section, Table, words};
+use super::{Block, Fold, Item, Section, Table, TableOf};
 
 pub(crate) fn section(section: &Section) -> String {
     format!("## {}\n\n{}", escape(&section.title), blocks(&section.blocks))
@@ -18,8 +18,8 @@ fn block(block: &Block) -> String {
         Block::List(lines) => list(lines.iter().map(|line| format!("- {}\n", escape(line)))),
         Block::Numbered(items) => list(items.iter().map(item)),
         Block::Facts(facts) => {
-            let rows = facts.iter().map(|(label, value)| vec![label.clone(), value.clone()]).collect();
-            table(&Table::new([words("what"), words("value")], rows))
+            let facts = TableOf::new(facts).words("what", |fact| fact.0.clone());
+            table(&facts.words("value", |fact| fact.1.clone()).table())
         }
         Block::Findings { then, here } => {
             let then = then.iter().map(|then| {
@@ -103,7 +103,6 @@ pub(crate) fn escape(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::figures;
     use super::*;
 
     #[test]
@@ -115,8 +114,8 @@ mod tests {
 
     #[test]
     fn a_table_has_a_cell_for_each_column() {
-        let row = |t: &[&str]| t.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>();
-        let made = Table::new([words("a"), figures("b")], vec![row(&["g"]), row(&["x", "1|2"])]);
+        let made = TableOf::named("a", vec![("g".into(), None), ("x".into(), Some("1|2"))]);
+        let made = made.figures("b", |text| (*text).into()).table();
         assert_eq!(table(&made), "| a | b |\n| --- | ---: |\n| **g** |  |\n| x | 1\\|2 |\n\n");
     }
 }

@@ -5,7 +5,7 @@ pub(crate) mod markdown;
 mod table;
 pub(crate) mod text;
 
-pub(crate) use table::{Column, NOTHING, Table, TableOf, Titled, figures, words};
+pub(crate) use table::{NOTHING, Table, TableOf, Titled};
 
 use crate::document::{Confidence, EarlierFinding, RuleVerdict};
 

@@ -7,14 +7,6 @@ pub(crate) struct Column {
     pub(crate) figures: bool,
 }
 
-pub(crate) const fn words(head: &'static str) -> Column {
-    Column { head, figures: false }
-}
-
-pub(crate) const fn figures(head: &'static str) -> Column {
-    Column { head, figures: true }
-}
-
 /// Text for a value that was not measured or does not apply.
 pub(crate) const NOTHING: &str = "–";
 
@@ -28,10 +20,6 @@ pub(crate) struct Table {
 pub(crate) type Titled = (&'static str, Table);
 
 impl Table {
-    pub(crate) fn new(columns: impl Into<Vec<Column>>, rows: Vec<Vec<String>>) -> Self {
-        Self { columns: columns.into(), rows }
-    }
-
     pub(crate) fn without_empty_columns(self) -> Self {
         let says = |text: &String| !text.is_empty() && text != NOTHING;
         let full = || self.rows.iter().filter(|row| row.len() > 1);
@@ -39,11 +27,8 @@ impl Table {
             .map(|column| column == 0 || full().any(|row| row.get(column).is_some_and(says)))
             .collect();
         let kept = |column: usize| keep[column.min(keep.len() - 1)];
-        let columns =
-            self.columns.iter().enumerate().filter(|(i, _)| kept(*i)).map(|(_, c)| *c).collect::<Vec<_>>();
-        let rows =
-            self.rows.into_iter().map(|row| if row.len() == 1 { row } else { pick(row, kept) }).collect();
-        Self { columns, rows }
+        let rows = self.rows.into_iter().map(|row| if row.len() == 1 { row } else { pick(row, kept) });
+        Self { rows: rows.collect(), columns: pick(self.columns, kept) }
     }
 }
 
@@ -57,22 +42,21 @@ impl<T> TableOf<T> {
     pub(crate) fn new(items: impl IntoIterator<Item = T>) -> Self {
         let items: Vec<Option<T>> = items.into_iter().map(Some).collect();
         let rows = vec![Vec::new(); items.len()];
-        Self { items, table: Table::new([], rows) }
+        Self { items, table: Table { columns: Vec::new(), rows } }
     }
 
     /// A table with its first column, which names the rows.
-    pub(crate) fn named(column: Column, rows: Vec<(String, Option<T>)>) -> Self {
-        let (names, items): (Vec<_>, Vec<_>) =
-            rows.into_iter().map(|(name, item)| (vec![name], item)).unzip();
-        Self { items, table: Table::new([column], names) }
+    pub(crate) fn named(head: &'static str, rows: Vec<(String, Option<T>)>) -> Self {
+        let (rows, items) = rows.into_iter().map(|(name, item)| (vec![name], item)).unzip();
+        Self { items, table: Table { columns: vec![Column { head, figures: false }], rows } }
     }
 
     pub(crate) fn words(self, head: &'static str, text: impl Fn(&T) -> String) -> Self {
-        self.column(words(head), text)
+        self.column(Column { head, figures: false }, text)
     }
 
     pub(crate) fn figures(self, head: &'static str, text: impl Fn(&T) -> String) -> Self {
-        self.column(figures(head), text)
+        self.column(Column { head, figures: true }, text)
     }
 
     fn column(mut self, column: Column, text: impl Fn(&T) -> String) -> Self {
@@ -88,8 +72,8 @@ impl<T> TableOf<T> {
     }
 }
 
-fn pick(row: Vec<String>, kept: impl Fn(usize) -> bool) -> Vec<String> {
-    row.into_iter().enumerate().filter(|(i, _)| kept(*i)).map(|(_, text)| text).collect()
+fn pick<T>(all: Vec<T>, kept: impl Fn(usize) -> bool) -> Vec<T> {
+    all.into_iter().enumerate().filter(|(i, _)| kept(*i)).map(|(_, one)| one).collect()
 }
 
 #[cfg(test)]
@@ -99,13 +83,14 @@ mod tests {
     #[test]
     fn empty_columns_are_left_out() {
         let row = |texts: &[&str]| texts.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>();
-        let table = Table::new(
-            [words("a"), figures("b"), figures("c")],
-            vec![row(&["group"]), row(&["x", NOTHING, "1"]), row(&["y", "", "2"])],
-        )
-        .without_empty_columns();
+        let rows = [("group", None), ("x", Some([NOTHING, "1"])), ("y", Some(["", "2"]))];
+        let rows = rows.map(|(name, item)| (name.to_owned(), item)).into();
+        let table =
+            TableOf::named("a", rows).figures("b", |item| item[0].into()).figures("c", |item| item[1].into());
+        let table = table.table().without_empty_columns();
         assert_eq!(table.columns.iter().map(|c| c.head).collect::<Vec<_>>(), ["a", "c"]);
         assert_eq!(table.rows, [row(&["group"]), row(&["x", "1"]), row(&["y", "2"])]);
-        assert_eq!(Table::new([words("a")], Vec::new()).without_empty_columns().columns.len(), 1);
+        let empty = TableOf::<()>::named("a", Vec::new()).table();
+        assert_eq!(empty.without_empty_columns().columns.len(), 1);
     }
 }

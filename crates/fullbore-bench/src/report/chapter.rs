@@ -10,7 +10,7 @@ use super::picture::Chart;
 use super::prose::{method_text, peak, spanned};
 use super::request_figures::{parts, stream_fairness};
 use super::verdict::verdict;
-use crate::block::{Block, Fold, NOTHING, Section, Table, TableOf, Titled, words};
+use crate::block::{Block, Fold, NOTHING, Section, Table, TableOf, Titled};
 use crate::document::{
     Axis, Cell, CpuCost, Document, Experiment, Figure, Latency, Phases, Series, StopReason, Summary,
     experiments, series,
@@ -193,7 +193,7 @@ fn cells<'a>(
     lines: &[Series],
 ) -> TableOf<(&'a Cell, &'a Summary)> {
     let axis = experiment.axis;
-    let first = if axis == Axis::None { words("path") } else { words(axis_words(axis).heading) };
+    let first = if axis == Axis::None { "path" } else { axis_words(axis).heading };
     let mut rows = Vec::new();
     for line in lines {
         if axis != Axis::None && lines.len() > 1 {

@@ -6,7 +6,7 @@ use super::figures::ChartBuilder;
 use super::plot_charts;
 use super::prose::{against, capital, spanned};
 use super::row_charts::{Bar, BarChart};
-use crate::block::{NOTHING, TableOf, Titled, words};
+use crate::block::{NOTHING, TableOf, Titled};
 use crate::document::{DeviceCredit, Document, Experiment, PeerRatio, Regret, Saturation, word};
 use crate::grouping::distinct;
 use crate::stats::{Burst, Estimate, Law, RequestTime, Verdict};
@@ -201,7 +201,7 @@ pub(super) fn disk_table(document: &Document, experiment: &Experiment) -> Titled
         (false, true) => "no gain".into(),
         (false, false) => "no significant gain".into(),
     };
-    let table = TableOf::named(words("disks"), rows)
+    let table = TableOf::named("disks", rows)
         .figures("rate", |(_, step)| spanned(step.rate, units::rate))
         .figures("if nothing were shared", |(_, step)| {
             step.expected.map_or_else(|| NOTHING.into(), units::rate)

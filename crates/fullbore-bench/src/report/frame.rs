@@ -4,8 +4,8 @@
 use super::chapter::skipped;
 use super::prose::spanned;
 use crate::block::html::{escape, set};
-use crate::block::{Block, Fold, Section, Table, TableOf, figures, short, words};
-use crate::document::{Cell, CellPrediction, Document, Proof, experiments, word};
+use crate::block::{Block, Fold, Section, Table, TableOf, short};
+use crate::document::{Cell, CellPrediction, Document, Proof, Summary, experiments, word};
 use crate::units;
 
 /// Machine, test file and time of the run, in a line.
@@ -145,29 +145,28 @@ pub(super) fn audit(document: &Document) -> Section {
 
 fn tables(document: &Document) -> Vec<(&'static str, &'static str, Table)> {
     let names = document.cell_names();
-    let mut flagged = Vec::new();
-    for cell in &document.cells {
-        let Some(summary) = &cell.summary else { continue };
-        let name = names.get(&cell.id).unwrap_or(&cell.id);
-        // The last column reports why measuring stopped.
-        let flags = summary.warnings_of_samples().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-        if !flags.is_empty() || !summary.outliers.is_empty() {
-            let outliers = summary.outliers.len().to_string();
-            flagged.push(vec![name.clone(), flags, outliers, word(summary.stop).replace('-', " ")]);
-        }
-    }
-    let flagged =
-        Table::new([words("cell"), words("warnings"), figures("outliers"), words("stopped")], flagged);
+    let name = |cell: &&Cell| names.get(&cell.id).unwrap_or(&cell.id).clone();
+    let flags =
+        |summary: &Summary| summary.warnings_of_samples().map(ToString::to_string).collect::<Vec<_>>();
+    let measured = document.cells.iter().filter_map(|cell| Some((cell, cell.summary.as_ref()?)));
+    let flagged = measured.filter(|(_, summary)| !flags(summary).is_empty() || !summary.outliers.is_empty());
+    let flagged = TableOf::new(flagged)
+        .words("cell", |(cell, _)| name(cell))
+        .words("warnings", |(_, summary)| flags(summary).join("; "))
+        .figures("outliers", |(_, summary)| summary.outliers.len().to_string())
+        // The warnings do not repeat the reason.
+        .words("stopped", |(_, summary)| word(summary.stop).replace('-', " "))
+        .table();
     let skipped = experiments(&document.experiments, &document.cells).into_iter().flat_map(|experiment| {
-        let row = |(reason, cells): (String, Vec<&Cell>)| {
-            let name = |cell: &&Cell| names.get(&cell.id).unwrap_or(&cell.id).clone();
-            let all: Vec<String> = cells.iter().map(name).collect();
-            vec![experiment.name.clone(), cells.len().to_string(), reason, all.join(", ")]
-        };
-        skipped(document, &experiment.name).into_iter().map(row).collect::<Vec<_>>()
+        let reasons = skipped(document, &experiment.name).into_iter();
+        reasons.map(move |(reason, cells)| (experiment.name.clone(), reason, cells))
     });
-    let columns = [words("experiment"), figures("cells"), words("reason"), words("names")];
-    let skipped = Table::new(columns, skipped.collect());
+    let skipped = TableOf::new(skipped)
+        .words("experiment", |(experiment, ..)| experiment.clone())
+        .figures("cells", |(.., cells)| cells.len().to_string())
+        .words("reason", |(_, reason, _)| reason.clone())
+        .words("names", |(.., cells)| cells.iter().map(name).collect::<Vec<_>>().join(", "))
+        .table();
     let described = "Outliers are labelled and kept; they hardly affect the median.";
     [
         ("Cells with warnings", described, flagged),

@@ -4,7 +4,7 @@ use super::super::candidate::{Candidate, NamedRatio};
 use super::super::input::{AdviceInput, EligibleCell, fastest, grouped, only};
 use super::super::sweep::{FILE, REQUEST, Sweep, TARGETS, sweeps};
 use super::super::words::{AT_PEAK, Ratio, speed, task, times, way};
-use crate::document::{AccessMethod, Advice, Confidence, Disks, Labels, StopReason};
+use crate::document::{AccessMethod, Confidence, Disks, Labels, StopReason};
 use crate::report::with_ends;
 use crate::stats::{Bootstrap, Estimate, median};
 use crate::units;
@@ -322,15 +322,9 @@ pub(super) fn latency(sweep: &Sweep<'_>) -> Option<Candidate> {
         () if settled(held) && settled(&idle) => Confidence::High,
         () => Confidence::Medium,
     };
-    let worth = broken.map_or(1.0, |(_, _, p)| p.value / p99.value).max(1.0);
-    let worth = if worth.is_finite() { worth } else { 1.0 };
-    let mut cells = vec![held.cell.id.clone(), idle.cell.id.clone()];
-    cells.extend(broken.map(|(_, w, _)| w.cell.id.clone()));
-    cells.dedup();
-    let experiment = held.cell.experiment.clone();
-    let (setting, lead) = (None, false);
-    let advice = Advice { text, evidence, experiment, cells, confidence, worth, setting, lead };
-    Some(Candidate { topic: sweep.topic("latency", *held), advice })
+    let worth = broken.map_or(1.0, |(_, _, p)| p.value / p99.value);
+    let cells: Vec<_> = [*held, idle].into_iter().chain(broken.map(|(_, w, _)| *w)).collect();
+    Some(Candidate::with(sweep.topic("latency", *held), confidence, &cells, worth, text, evidence))
 }
 
 /// Limited memory: the file size from which a method gets much slower, and the fastest alternative.
