@@ -93,7 +93,7 @@ impl TreeCopy<'_> {
 
     /// True if the entry is to be a further name of a copy.
     pub(super) fn has_copy(&self, entry: &Entry<'_>, stat: &Status) -> bool {
-        self.has_names(entry, stat) && self.links.knows(stat.identity())
+        self.has_names(entry, stat) && self.links.contains(stat.identity())
     }
 
     pub(super) fn hard_link(&self, worker: &mut Worker, entry: &Entry<'_>) -> Copied<()> {

@@ -179,7 +179,7 @@ impl Links {
     }
 
     /// True if the file is copied, or being copied.
-    pub(super) fn knows(&self, identity: (u64, u64)) -> bool {
+    pub(super) fn contains(&self, identity: (u64, u64)) -> bool {
         self.0.lock().contains_key(&identity)
     }
 
