@@ -7,13 +7,14 @@ use std::path::Path;
 use super::device::{Device, DeviceNumber};
 use super::direct::{Alignment, NoDirect, alignment_at};
 use super::extents::{Layout, Provenance, layout, provenance};
+use super::identity::{FileSystemId, Learned};
 use super::kernel_files::KernelFiles;
 use super::mounts::{self, FileSystemFacts, Mount};
 use super::residency::{Residency, residency};
 use super::storage::{self, Storage};
 use super::unknown::{Unknown, keep};
 use crate::error::Error;
-use crate::sys::{self, ExtendedStatus, FileKind, OpenFlags};
+use crate::sys::{self, AsHandle, ExtendedStatus, FileKind, OpenFlags};
 
 /// All facts of a path. A fact that could not be determined is `None` or empty, with an entry in `unknown`.
 #[derive(Debug, Clone, PartialEq)]
@@ -126,11 +127,16 @@ fn survey(kernel: &KernelFiles, path: &Path) -> crate::Result<Facts> {
     })
 }
 
-/// Returns the devices that hold a path; none if they are unknown.
-pub(super) fn devices(path: &Path) -> Vec<Device> {
-    let Ok(status) = sys::extended_stat(path) else { return Vec::new() };
-    let (_, devices) = located(&KernelFiles::running(), path, None, &status, &mut Vec::new());
-    devices.unwrap_or_default()
+/// True if a disk that holds an open file is rotational: requests far apart make it seek.
+pub fn rotational(file: impl AsHandle) -> bool {
+    static LEARNED: Learned<FileSystemId, bool> = Learned::new();
+    let path = sys::handle_path(&file);
+    let learn = || {
+        let Ok(status) = sys::extended_stat(&path) else { return false };
+        let (_, devices) = located(&KernelFiles::running(), &path, None, &status, &mut Vec::new());
+        devices.is_ok_and(|devices| devices.iter().any(Device::is_rotational))
+    };
+    FileSystemId::of(&file).is_ok_and(|id| LEARNED.get(id, learn))
 }
 
 /// Returns the file system and the devices of a path.

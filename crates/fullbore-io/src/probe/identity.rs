@@ -6,19 +6,9 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use super::device::Device;
-use super::facts::devices;
 use super::kernel_files::KernelFiles;
 use crate::lock::Mutex;
 use crate::sys::{self, AsHandle, FileKind, FileSystemKind, Status};
-
-/// True if a disk that holds an open file is rotational: requests far apart make it seek.
-pub fn rotational(file: impl AsHandle) -> bool {
-    static LEARNED: Learned<FileSystemId, bool> = Learned::new();
-    let file = file.as_handle();
-    let learn = || devices(&sys::handle_path(&file)).iter().any(Device::is_rotational);
-    FileSystemId::of(file).is_ok_and(|id| LEARNED.get(id, learn))
-}
 
 /// Identity of an open file's file system on its device, distinct from every other. A virtual disk may take milliseconds to
 /// answer with its serial number.
@@ -148,7 +138,7 @@ mod tests {
     fn file_systems_are_distinguished() {
         let [here, again] = [(); 2].map(|()| tempfile::tempfile_in(build_directory()).unwrap());
         assert_eq!(identity(&here).unwrap(), identity(again).unwrap());
-        assert!(!(in_memory(&here) && rotational(&here)));
+        assert!(!(in_memory(&here) && crate::probe::rotational(&here)));
         #[cfg(target_os = "linux")]
         match tempfile::tempfile_in("/dev/shm") {
             Ok(file) => {

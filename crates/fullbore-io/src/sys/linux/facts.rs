@@ -129,18 +129,6 @@ pub(crate) fn cachestat(fd: BorrowedHandle<'_>, offset: u64, length: u64) -> io:
     if result == 0 { Ok(pages) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The call's number on all architectures but MIPS, where this one returns `ENOSYS`.
-const FCHMODAT2: libc::c_long = 452;
-
-/// Sets the mode of an entry that was opened with `O_PATH` (Linux 6.6).
-pub(crate) fn change_mode_of_handle(entry: BorrowedHandle<'_>, mode: u32) -> io::Result<()> {
-    // SAFETY: the name is a string that lives; the call writes no memory.
-    let result = unsafe {
-        libc::syscall(FCHMODAT2, entry.as_raw_fd(), c"".as_ptr(), mode & 0o7777, libc::AT_EMPTY_PATH)
-    };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
 pub(crate) fn allowed_processors() -> io::Result<usize> {
     // 8192 processors, the maximum of the kernel's configuration; the C library's fixed set ends at 1024.
     let mut mask = [0u64; 128];

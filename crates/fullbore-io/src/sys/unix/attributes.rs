@@ -90,10 +90,18 @@ pub fn change_mode(file: impl AsFd, mode: u32) -> Result<()> {
 /// Sets the mode of an entry that was opened with [`OpenFlags::PATH`].
 pub fn change_mode_of(entry: &impl AsFd, mode: u32) -> Result<()> {
     #[cfg(target_os = "linux")]
-    if crate::sys::change_mode_of_handle(entry.as_fd(), mode).is_ok() {
-        return Ok(());
+    {
+        use std::os::fd::AsRawFd;
+        /// `fchmodat2`, Linux 6.6: the number on all architectures but MIPS, where this one returns `ENOSYS`.
+        const FCHMODAT2: libc::c_long = 452;
+        let (entry, name) = (entry.as_fd().as_raw_fd(), c"");
+        // SAFETY: the name is a string that lives; the call writes no memory.
+        if unsafe { libc::syscall(FCHMODAT2, entry, name.as_ptr(), mode & 0o7777, libc::AT_EMPTY_PATH) } == 0
+        {
+            return Ok(());
+        }
     }
-    // Linux before 6.6 and others: by a path, on Linux under `/proc`.
+    // By a path, on Linux under `/proc`.
     Ok(rustix::fs::chmod(super::open::handle_path(entry), permissions(mode))?)
 }
 
