@@ -11,7 +11,7 @@ use super::rules::{self, Mappings};
 use super::unsynced::{CrashState, Unsynced};
 use crate::file::types::Call;
 use crate::lock::Mutex;
-use crate::sys::{self, Code};
+use crate::sys::{self, Code, FileKind};
 
 /// A list of faults and a record of their effects. A clone refers to the same plan, so that several files can share it
 /// and its counts can be read afterwards. The same seed with the same calls in the same order gives the same faults.
@@ -327,7 +327,11 @@ impl PlanState {
             }
         }
         let covered = |at: u64| offset <= at && at - offset < len as u64;
-        let len = if writes { 0 } else { sys::status(file)?.size };
+        let len = match file.kind() {
+            _ if writes => 0,
+            FileKind::Regular => sys::status(file)?.size,
+            _ => u64::MAX,
+        };
         let rots = |fault: &Fault| match *fault {
             Fault::BitRot { offset } => covered(offset) && offset < len,
             _ => false,

@@ -56,17 +56,16 @@ impl TreeCopy<'_> {
         let created = if self.several && entry.directory.outermost { self.seen.target(entry) } else { None };
         let through =
             CopyError::ThroughCreatedLink { source: entry.source_path(), target: entry.target_path() };
+        let mut further = false;
         let there = if is_link(&named) && !itself {
             match sys::stat_at(&within, entry.target, AtFlags::empty()) {
                 Ok(stat) => stat,
                 Err(Code::NOT_FOUND) if created.is_some() => return Err(through),
                 Err(Code::NOT_FOUND) if options.follow_dangling_links => return Ok(TargetState::New),
-                // The link becomes a further name of the copy.
-                Err(Code::NOT_FOUND)
-                    if matches!(options.existing, Existing::Replace | Existing::Update)
-                        && self.has_copy(entry, &entry.stat()?) =>
-                {
-                    return Ok(TargetState::Replaced(None));
+                // A further name of the copy replaces the link itself.
+                Err(Code::NOT_FOUND) if self.has_copy(entry, &entry.stat()?) => {
+                    further = true;
+                    named
                 }
                 Err(Code::NOT_FOUND) => return Err(CopyError::DanglingLink { target: entry.target_path() }),
                 Err(Code::LINK_LOOP) if options.force => return Ok(TargetState::Replaced(None)),
@@ -125,6 +124,7 @@ impl TreeCopy<'_> {
         }
         let source_plain = stat.kind() == FileKind::Regular;
         let gives_way = options.remove_destination
+            || further
             || options.kind != CopyKind::Attributes
                 && (options.preserve.links && there.nlink > 1 || !entry.follow && !source_plain);
         if !gives_way {
