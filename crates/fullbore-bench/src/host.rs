@@ -43,12 +43,11 @@ pub(crate) fn read_ahead(facts: &[Facts]) -> u64 {
 /// Returns a note for each directory that is on a disk of an earlier one.
 pub(crate) fn shared_devices(facts: &[Facts]) -> Vec<String> {
     let shared = |(at, this): (usize, &Facts)| {
+        let own = probe::disks(&this.devices);
         let (earlier, disk) = facts[..at].iter().find_map(|other| {
-            let disks = probe::disks(&other.devices);
-            let common = probe::disks(&this.devices).into_iter();
-            common.map(|disk| disk.number).find_map(|number| {
-                Some((other, disks.iter().find(|disk| disk.number == number)?.name.clone()))
-            })
+            let theirs = probe::disks(&other.devices);
+            let common = |disk: &&&probe::Device| theirs.iter().any(|other| other.number == disk.number);
+            Some((other, &own.iter().find(common)?.name))
         })?;
         let [here, there] = [this, earlier].map(|facts| &facts.path);
         Some(format!("{here} and {there} are on the same disk ({disk}), which limits their sum."))

@@ -327,13 +327,11 @@ impl PlanState {
             }
         }
         let covered = |at: u64| offset <= at && at - offset < len as u64;
-        let len = match file.kind() {
-            _ if writes => 0,
-            FileKind::Regular => sys::status(file)?.size,
-            _ => u64::MAX,
+        let exists = |at: u64| {
+            file.kind() != FileKind::Regular || sys::status(file).is_ok_and(|status| at < status.size)
         };
         let rots = |fault: &Fault| match *fault {
-            Fault::BitRot { offset } => covered(offset) && offset < len,
+            Fault::BitRot { offset } => !writes && covered(offset) && exists(offset),
             _ => false,
         };
         if let Some(index) = self.faults.iter().position(rots)

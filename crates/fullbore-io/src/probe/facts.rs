@@ -130,8 +130,8 @@ fn survey(kernel: &KernelFiles, path: &Path) -> crate::Result<Facts> {
 /// True if a disk that holds an open file is rotational: requests far apart make it seek.
 pub fn rotational(file: impl AsHandle) -> bool {
     static LEARNED: Learned<FileSystemId, bool> = Learned::new();
-    let path = sys::handle_path(&file);
     let learn = || {
+        let path = sys::handle_path(&file);
         let Ok(status) = sys::extended_stat(&path) else { return false };
         let (_, devices) = located(&KernelFiles::running(), &path, None, &status, &mut Vec::new());
         devices.is_ok_and(|devices| devices.iter().any(Device::is_rotational))
@@ -147,26 +147,15 @@ fn located(
     status: &ExtendedStatus,
     unknown: &mut Vec<Unknown>,
 ) -> (Option<FileSystemFacts>, Result<Vec<Device>, String>) {
-    match sys::volume(path) {
-        Ok(volume) => {
-            let room = keep(sys::space_of(path), "file_system", unknown);
-            let file_system = room.map(|room| FileSystemFacts::on(&volume, &room));
-            (file_system, storage::devices(path, &volume, unknown))
-        }
-        Err(_) if sys::REPORTS_DISKS && FileKind::of_mode(status.mode) == FileKind::BlockDevice => {
-            (None, storage::disks(path, unknown).map_err(|error| error.to_string()))
-        }
-        Err(_) => mounted(kernel, path, resolved, status, unknown),
+    let kind = FileKind::of_mode(status.mode);
+    if let Ok(volume) = sys::volume(path) {
+        let room = keep(sys::space_of(path), "file_system", unknown);
+        let file_system = room.map(|room| FileSystemFacts::on(&volume, &room));
+        return (file_system, storage::devices(path, &volume, unknown));
     }
-}
-
-fn mounted(
-    kernel: &KernelFiles,
-    path: &Path,
-    resolved: Option<&Path>,
-    status: &ExtendedStatus,
-    unknown: &mut Vec<Unknown>,
-) -> (Option<FileSystemFacts>, Result<Vec<Device>, String>) {
+    if sys::REPORTS_DISKS && kind == FileKind::BlockDevice {
+        return (None, storage::disks(path, unknown).map_err(|error| error.to_string()));
+    }
     let table = fs::read(kernel.proc.join("self/mountinfo"));
     let mounts = mounts::parse(&keep(table, "mount table", unknown).unwrap_or_default());
     let own: DeviceNumber = status.device.into();
@@ -180,8 +169,7 @@ fn mounted(
             None
         }
     };
-    let storage = Storage { kernel, mounts: &mounts };
-    (file_system, under(&storage, FileKind::of_mode(status.mode), status, mount))
+    (file_system, under(&Storage { kernel, mounts: &mounts }, kind, status, mount))
 }
 
 fn under(
