@@ -4,14 +4,13 @@
 
 mod measuring;
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use fullbore_bench::Options;
 use fullbore_bench::document::{Cell, Document, Proof};
 use fullbore_bench::experiment::built_in;
-use fullbore_testkit::processes::alone;
+use fullbore_testkit::processes::{alone, copy_program};
 use measuring::{document, experiment, on_disk, options};
 
 /// Set in a process that measures with substituted tools.
@@ -73,9 +72,9 @@ fn a_tool_that_answers_wrongly_or_fails_is_left_out() {
     }
     let stage = on_disk();
     for (name, script) in [("wc", "#!/bin/sh\necho 42\n"), ("cmp", "#!/bin/sh\necho no >&2\nexit 3\n")] {
-        let path = stage.path().join(name);
-        std::fs::write(&path, script).unwrap();
-        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+        let source = stage.path().join(format!("{name}.sh"));
+        std::fs::write(&source, script).unwrap();
+        copy_program(source, &stage.path().join(name));
     }
     let path = format!("{}:{}", stage.path().display(), std::env::var("PATH").unwrap_or_default());
     let output = alone("a_tool_that_answers_wrongly_or_fails_is_left_out")

@@ -15,6 +15,15 @@ pub fn alone(test: &str) -> Command {
     command
 }
 
+/// Copies a program to a place where everybody can run it. Another process writes the copy: a process that a test starts at the same
+/// time would inherit a descriptor of this one, and a file that is open for writing cannot be run.
+#[track_caller]
+pub fn copy_program(source: impl AsRef<Path>, target: &Path) {
+    let mut install = Command::new("install");
+    install.args(["-m", "755"]).arg(source.as_ref()).arg(target);
+    assert!(install.status().expect("install starts").success(), "{}", target.display());
+}
+
 /// Returns a command that another program starts.
 pub fn wrapped(mut by: Command, command: &Command) -> Command {
     by.arg(command.get_program()).args(command.get_args()).stdin(Stdio::null());

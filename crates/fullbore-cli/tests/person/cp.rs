@@ -30,6 +30,12 @@ fn no_clobber_and_dangling_links_are_not_forced() {
         let ended = ours(&dir, "cp -f new dangling");
         ended.fails(1, &["cp: not writing through dangling symlink 'dangling'\n"]);
         assert_eq!(fs::read_link(dir.at("dangling")).unwrap(), Path::new("nowhere"));
+        // GNU's `-n` replaces the link if the source is a further name of a copied file.
+        dir.directories(["further"]);
+        fs::hard_link(dir.at("new"), dir.at("name")).unwrap();
+        symlink("nowhere", dir.at("further/name")).unwrap();
+        ours(&dir, "cp -n --preserve=links new name further").succeeds();
+        assert_eq!(fs::read_link(dir.at("further/name")).unwrap(), Path::new("nowhere"));
     }
     ours(&dir, "cp --update=none-fail new old").fails(1, &["not replacing 'old'"]);
     ours(&dir, "cp --update=none new old").succeeds();

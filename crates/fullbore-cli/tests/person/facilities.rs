@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use crate::support::*;
 pub(crate) use fullbore_testkit::mounts::Mount;
-pub(crate) use fullbore_testkit::processes::{traced, wrapped};
+pub(crate) use fullbore_testkit::processes::{copy_program, traced, wrapped};
 
 /// A user without rights and files.
 pub(crate) const NOBODY: u32 = 65534;
@@ -29,7 +29,7 @@ impl Unprivileged {
         // The build may be in a directory that only root can search.
         let copy = tempfile::tempdir().unwrap();
         fs::set_permissions(copy.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        fs::copy(env!("CARGO_BIN_EXE_fullbore"), copy.path().join("fullbore")).unwrap();
+        copy_program(binary(), &copy.path().join("fullbore"));
         Some(Self(Some(copy)))
     }
 

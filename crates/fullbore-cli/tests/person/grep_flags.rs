@@ -59,10 +59,12 @@ fn preprocessor_output_is_searched() {
     let dir = TestDir::new();
     dir.file("a.up", "NEEDLE\n");
     dir.file("b", "needle\n");
-    dir.file("lower", "#!/bin/sh\nexec tr A-Z a-z\n");
+    dir.file("lower.sh", "#!/bin/sh\nexec tr A-Z a-z\n");
     // More messages than a pipe holds, while nothing reads them.
-    dir.file("noisy", "#!/bin/sh\nhead -c 500000 /dev/zero >&2\necho needle\nexit 3\n");
-    ["lower", "noisy"].iter().for_each(|script| dir.set_mode(script, 0o755));
+    dir.file("noisy.sh", "#!/bin/sh\nhead -c 500000 /dev/zero >&2\necho needle\nexit 3\n");
+    for script in ["lower", "noisy"] {
+        copy_program(dir.at(&format!("{script}.sh")), &dir.at(script));
+    }
     let grep = |words: &str| dir.run(&format!("grep --sort=path {words}"));
     assert_eq!(grep("--pre ./lower needle a.up b").succeeds().text(), "a.up:needle\nb:needle\n");
     for words in ["--pre-glob *.zz", "--no-pre", "--pre="] {

@@ -21,7 +21,7 @@ impl Place {
         }
         let dir = TestDir::open_to_all();
         let binary = dir.at("fullbore");
-        fs::copy(env!("CARGO_BIN_EXE_fullbore"), &binary).unwrap();
+        copy_program(crate::support::binary(), &binary);
         let place = Self { dir, binary, root };
         place.fill();
         Some(place)
