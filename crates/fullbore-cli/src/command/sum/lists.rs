@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use fullbore::operation::hash::Algorithm;
-use fullbore_cli::progress::before_standard_input;
+use fullbore_cli::for_each::standard_input;
 
 use super::parse::{ChecksumLine, ParsedLine, Parser};
 
@@ -39,7 +39,8 @@ impl Lists {
     fn open(&mut self, path: PathBuf) -> io::Result<()> {
         let from: Box<dyn BufRead + Send> = match path == Path::new("-") {
             true => {
-                before_standard_input();
+                // Fails if the stream is closed, which std reads as an empty one.
+                standard_input()?;
                 Box::new(BufReader::new(io::stdin()))
             }
             false => Box::new(BufReader::new(fs::File::open(&path)?)),

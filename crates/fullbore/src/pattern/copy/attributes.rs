@@ -99,7 +99,7 @@ pub(super) fn keep(
         .map_err(failed("preserve the mode of"))?;
     }
     if preserve.times {
-        times(stat, target).map_err(failed("preserve the times of"))?;
+        set_times(stat, target).map_err(failed("preserve the times of"))?;
     }
     if (any || preserve.owner) && sys::LISTS_RESTRICT_OWNERS {
         copy_extended(preserve, source, target, Which::Restrictive, path)?;
@@ -169,7 +169,7 @@ fn writable<T>(file: BorrowedHandle<'_>, set: impl FnOnce() -> T) -> sys::Result
     Ok(result)
 }
 
-fn times(stat: &Status, target: AttributeTarget<'_>) -> sys::Result<()> {
+pub(super) fn set_times(stat: &Status, target: AttributeTarget<'_>) -> sys::Result<()> {
     match target {
         AttributeTarget::Open(fd) => sys::set_times(fd, stat),
         AttributeTarget::Name(directory, name) => sys::set_times_at(directory, name, stat),

@@ -123,6 +123,15 @@ impl TreeCopy<'_> {
             let (source, target) = (entry.source_path(), entry.target_path());
             CopyError::Link { source, target, symbolic, error: error.into() }
         };
+        // A symbolic link has times of its own; a hard link, those of the source.
+        let finish = |name: &CStr| -> Result<()> {
+            if !symbolic || !self.options.preserve.times {
+                return Ok(());
+            }
+            let within = entry.directory.target()?;
+            attributes::set_times(&entry.stat()?, AttributeTarget::Name(within.as_handle(), name))
+                .map_err(|error| Error::io("preserve the times of", entry.target_path(), error.into()))
+        };
         let replaces = self.options.force || !symbolic && self.options.confirm.is_some();
         self.over_existing(worker, entry, false, |worker, found| {
             // After the options for existing targets: one that stays needs no link.
@@ -131,9 +140,12 @@ impl TreeCopy<'_> {
             }
             match found {
                 TargetState::Stays => return Ok(true),
-                TargetState::New => make(entry.target).map_err(failed)?,
+                TargetState::New => {
+                    make(entry.target).map_err(failed)?;
+                    finish(entry.target)?;
+                }
                 TargetState::There if !replaces => return Err(failed(Code::EXISTS)),
-                TargetState::There | TargetState::Replaced(_) => self.over(entry, make, |_| Ok(()))?,
+                TargetState::There | TargetState::Replaced(_) => self.over(entry, make, finish)?,
             }
             self.sync_name(entry)?;
             if symbolic {
