@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, IoSlice, IoSliceMut};
-use std::sync::MutexGuard;
+use std::sync::RwLockWriteGuard;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::bounce::{BOUNCE, Bounce};
@@ -16,15 +16,16 @@ use super::inner::{Direct, File};
 use super::spans::{Piece, Rule, all_straight, widened};
 use crate::buf::ALIGNMENT;
 use crate::error::{Error, Result};
-use crate::lock::Mutex;
+use crate::lock::{Mutex, RwLock};
 use crate::probe::{self, Alignment, NoDirect};
 use crate::sys::memory::IoVec;
 use crate::sys::{self, Code, OpenFlags, TransferFlags};
 
 static REFUSED: Mutex<BTreeMap<u64, String>> = Mutex::new(BTreeMap::new());
 
-/// Locks held while a part of a block is changed, chosen by file number: several files may share one.
-static EDGES: [Mutex<()>; 64] = [const { Mutex::new(()) }; 64];
+/// Locks held while a part of a block is changed, and shared by writes of whole blocks; chosen by file number: several files may
+/// share one.
+static EDGES: [RwLock<()>; 64] = [const { RwLock::new(()) }; 64];
 
 /// The length in bytes of which the offsets of transfers, or of reads alone, and their memory are multiples.
 fn unit(alignment: &Alignment, write: bool) -> usize {
@@ -216,6 +217,7 @@ impl Direct {
             let rest = &data[done..];
             let result = match Piece::first(at, rest.len(), rest.as_ptr().addr(), self.writes) {
                 Piece::Straight(count) => {
+                    let _whole = self.lock().read();
                     retried(|| self.file.write_once(at, &rest[..count], TransferFlags::empty()))
                         .map_err(|error| (at, error))
                 }
@@ -244,7 +246,8 @@ impl Direct {
         let unit = self.writes.unit as u64;
         let end = offset + data.len() as u64;
         let in_part = |at: u64| !at.is_multiple_of(unit);
-        let _edges = (in_part(offset) || in_part(end)).then(|| self.edges());
+        let parts = in_part(offset) || in_part(end);
+        let (_edges, _whole) = (parts.then(|| self.edges()), (!parts).then(|| self.lock().read()));
         let size = plain.stamp().map_or(0, |found| found.len);
         // Writes the caller's bytes of a block that extends past the file's end.
         let cached = |from: u64, to: u64| {
@@ -309,6 +312,7 @@ impl Direct {
         if !self.writable || self.gave_up() || !all_straight(self.writes, offset, places) {
             return None;
         }
+        let _whole = self.lock().read();
         retried(|| self.file.writev_once(offset, buffers, TransferFlags::empty())).ok()
     }
 
@@ -348,11 +352,15 @@ impl Direct {
         usize::try_from(end.checked_sub(offset)?).ok()
     }
 
-    /// Locks out other threads that change parts of this file's blocks, or its length.
-    pub(super) fn edges(&self) -> MutexGuard<'static, ()> {
+    /// Locks out other threads that write blocks of this file, or change its length.
+    pub(super) fn edges(&self) -> RwLockWriteGuard<'static, ()> {
+        self.lock().write()
+    }
+
+    fn lock(&self) -> &'static RwLock<()> {
         let (device, inode) = self.identity;
         let number = (device.wrapping_mul(31) ^ inode) % EDGES.len() as u64;
-        EDGES[number as usize].lock()
+        &EDGES[number as usize]
     }
 
     fn gave_up(&self) -> bool {

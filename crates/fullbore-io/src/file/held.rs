@@ -66,17 +66,20 @@ pub fn spare() -> usize {
     *MOST / 4
 }
 
+/// Opens a directory; one that may not be listed can still have names created in it.
+fn even_unlisted(open: impl Fn(OpenFlags) -> sys::Result<Handle>) -> sys::Result<Handle> {
+    match open(FLAGS) {
+        Err(Code::ACCESS_DENIED) => open(FLAGS | OpenFlags::PATH),
+        opened => opened,
+    }
+}
+
 impl HeldDir {
     /// Opens a directory by path; the empty path is the working directory.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
         let place = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-        let fd = match sys::open(place, FLAGS, 0) {
-            // A directory that may not be listed can still have names created in it.
-            Err(Code::ACCESS_DENIED) => sys::open(place, FLAGS | OpenFlags::PATH, 0)?,
-            other => other?,
-        };
-        Ok(Self::opened(fd, path))
+        Ok(Self::opened(even_unlisted(|flags| sys::open(place, flags, 0))?, path))
     }
 
     /// Adopts a descriptor of the directory that `path` refers to.
@@ -106,7 +109,8 @@ impl HeldDir {
 
     /// Opens a directory by a path relative to this one, with links followed.
     pub(super) fn at(&self, path: &Path) -> io::Result<Self> {
-        let fd = sys::open_at(self.fd()?, path, FLAGS, 0)?;
+        let within = self.fd()?;
+        let fd = even_unlisted(|flags| sys::open_at(&within, path, flags, 0))?;
         Ok(Self::opened(fd, &self.path().join(path)))
     }
 

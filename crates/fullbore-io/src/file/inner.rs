@@ -403,7 +403,7 @@ impl OnClose {
 
     fn end(&mut self, path: &Path) -> crate::error::Result<()> {
         let reserved = std::mem::take(&mut self.reserved);
-        let ended = match self.delete_on_exit.take() {
+        let removed = match self.delete_on_exit.take() {
             // The entry stays in the cleanup list until the name is removed: a signal in between removes it twice, not
             // never.
             Some(guard) => guard.delete_on_exit().remove().map_err(|error| {
@@ -411,9 +411,13 @@ impl OnClose {
                 // The error of a file in use already has advice.
                 if error.in_use().is_some() { failed } else { failed.advise("the closed file remains") }
             }),
-            None => release(&self.fd, reserved)
-                .map_err(|error| Error::io("release the reserved space of", path, error.into())),
+            None => Ok(()),
         };
+        // The file may have another name by now.
+        let ended = removed.and(
+            release(&self.fd, reserved)
+                .map_err(|error| Error::io("release the reserved space of", path, error.into())),
+        );
         if std::mem::take(&mut self.locked) {
             let _ = sys::lock_whole(&self.fd, sys::LockRequest::None);
         }
@@ -426,10 +430,6 @@ impl Drop for OnClose {
         // A drop cannot return the error; `File::close` does.
         let _ = self.end(Path::new(""));
     }
-}
-
-pub(super) fn has_room(fd: impl AsHandle, room: u64) -> bool {
-    sys::status(fd).is_ok_and(|stat| stat.kind() == FileKind::Regular && stat.allocated() >= room)
 }
 
 /// Frees the blocks past the end of a file for which `reserved` bytes were reserved. The system cannot compare and truncate

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::dir_opener::UnchangedReader;
 use super::handle::directory;
 use super::inner::{Before, CacheMode, File};
+use super::space::POSITION;
 use super::types::FileStamp;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{self, Code, FileKind, FileSystemKind, SeekFrom, Status};
@@ -44,6 +45,7 @@ impl File {
             }
             FileKind::BlockDevice => {
                 // Standard input may have been read in part.
+                let _alone = POSITION.lock();
                 let position = sys::position(&self.inner.fd).unwrap_or(0);
                 let len = sys::seek(&self.inner.fd, SeekFrom::End(0));
                 let _ = sys::seek(&self.inner.fd, SeekFrom::Start(position));
@@ -136,7 +138,10 @@ impl File {
                 let read = match self.inner.start {
                     None => 0,
                     Some(start) if sys::TRANSFERS_MOVE_POSITION => start,
-                    Some(_) => sys::position(&self.inner.fd).unwrap_or(0),
+                    Some(_) => {
+                        let _alone = POSITION.lock();
+                        sys::position(&self.inner.fd).unwrap_or(0)
+                    }
                 };
                 let len = stamp.len;
                 (len > 0 && read == 0 && !self.len_is_made_up(len)).then_some(len)

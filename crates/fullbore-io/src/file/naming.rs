@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{LazyLock, OnceLock};
+use std::sync::OnceLock;
 
 use super::cleanup::Temporary;
 use super::held::{HeldDir, directory_of};
@@ -306,11 +306,8 @@ pub(super) fn sync_directory(
 
 /// Returns the process's umask (`umask(2)`).
 pub fn umask() -> u32 {
-    static MASK: LazyLock<u32> = LazyLock::new(|| {
-        let mask = crate::probe::process_status("Umask");
-        mask.and_then(|mask| u32::from_str_radix(&mask, 8).ok()).unwrap_or_else(sys::umask)
-    });
-    *MASK
+    let mask = crate::probe::process_status("Umask");
+    mask.and_then(|mask| u32::from_str_radix(&mask, 8).ok()).unwrap_or_else(sys::umask)
 }
 
 /// Returns the mode that a file created in the directory with `mode` gets: from the default access control list or,

@@ -7,7 +7,7 @@ use super::calls::in_environment;
 use super::cleanup::{self, CleanupGuard};
 use super::handle::refused;
 use super::inner::{CacheMode, File, Inner};
-use super::inner::{OnClose, has_room, release};
+use super::inner::{OnClose, release};
 use super::locks::lock_whole;
 use super::options::{Access, Mode, OpenOptions, Share};
 use super::sweep::{DeleteOnExit, Name};
@@ -100,20 +100,8 @@ impl OpenOptions {
         if new {
             self.empty(path, fd)?;
         }
-        let gone = |error: Error| {
-            error.advise(
-                "the file was truncated and is now empty: another process took the space that was free before",
-            )
-        };
-        if !new && !self.strict && has_room(fd, self.room) {
-            // Truncation frees all the space that is needed.
-            self.empty(path, fd)?;
-            let support = self.set_room_aside(path, fd).map_err(gone)?;
-            let reserved = if support == Support::Native { self.room } else { 0 };
-            report.push(OptionSupport { option: "reserve", support });
-            return Ok(reserved);
-        }
-        // An existing file keeps its bytes until the space is known to be available beside them.
+        // An existing file keeps its bytes until the space is known to be available: what its own blocks do not provide is
+        // allocated beside them.
         let support = self.set_room_aside(path, fd).inspect_err(|_| {
             if !new {
                 // Best effort: the caller reports the earlier error.
@@ -128,8 +116,15 @@ impl OpenOptions {
         }
         self.empty(path, fd)?;
         if reserved > 0 {
-            // Truncation freed all blocks of the file, at least as many as are needed now.
-            self.set_room_aside(path, fd).map_err(gone)?;
+            // Truncation freed all blocks of the file: at least as many as are needed now, unless others share them or they were
+            // compressed.
+            self.set_room_aside(path, fd).map_err(|error| {
+                let _ = release(fd, u64::MAX);
+                error.advise(
+                    "the file was truncated and is now empty: its blocks did not suffice, because they were shared with \
+                     other files or compressed, or another process took the space",
+                )
+            })?;
         }
         Ok(reserved)
     }

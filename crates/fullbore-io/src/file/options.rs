@@ -253,9 +253,9 @@ impl OpenOptions {
     /// Reserves `len` bytes of space; the length of the file does not change (`FALLOC_FL_KEEP_SIZE`). Blocks that are
     /// still past the end when the last handle is dropped or [closed](super::File::close) are freed. Only for new
     /// files: [`Mode::CreateOrTruncate`], [`Mode::CreateNew`] and [temporary](Self::temporary) ones. An existing file
-    /// under [`Mode::CreateOrTruncate`] is truncated only after the space has been reserved in addition to its own.
-    /// If there is not enough space, opening fails: an existing file keeps its bytes, and a file that the call
-    /// created is removed.
+    /// under [`Mode::CreateOrTruncate`] is truncated only after the space that its own blocks do not provide has been reserved.
+    /// If there is not enough space, opening fails: an existing file keeps its bytes, unless it shares blocks with other files
+    /// or holds compressed ones, and a file that the call created is removed.
     ///
     /// The blocks are freed by setting the length that the file has then, in two calls: bytes that another handle appends between
     /// them are lost. Do not reserve space for a file to which others append.

@@ -7,10 +7,10 @@ use super::inner::{CacheMode, File};
 use super::types::Call;
 use crate::error::{Error, ErrorKind, Result};
 use crate::lock::Mutex;
-use crate::sys::{self, Allocate, Code, FileKind, SeekFrom};
+use crate::sys::{self, Allocate, AsHandle, Code, FileKind, SeekFrom};
 
 /// The system finds holes by moving the position, which [`File::seekable_len`] reads: it is restored under this lock.
-static POSITION: Mutex<()> = Mutex::new(());
+pub(super) static POSITION: Mutex<()> = Mutex::new(());
 
 impl File {
     /// Sets the length in bytes: bytes past a smaller length are lost, bytes up to a larger one read as zeros.
@@ -211,19 +211,22 @@ impl File {
         }
         let name = |error: Code| Error::io(doing, self.path(), error.into()).at(offset);
         sys::show_dirty_pages(self).map_err(name)?;
+        // The position of an adopted file counts: a handle of one's own leaves it.
+        let own = if self.inner.start.is_some() { self.reopen_fd(false).ok() } else { None };
+        let handle = own.as_ref().map_or(self.as_handle(), AsHandle::as_handle);
         let _alone = POSITION.lock();
-        let position = sys::position(self).map_err(name)?;
-        let mut found = sys::seek(self, to);
+        let position = sys::position(handle).map_err(name)?;
+        let mut found = sys::seek(handle, to);
         // Linux looks up the extent before the page cache. A page that is written and dropped between the two (`RWF_DONTCACHE`
         // in a reserved range; seen on 6.18) looks like a hole. The second answer has the new extent, so two equal answers are
         // right.
         while !(matches!(to, SeekFrom::Data(_)) && found == Ok(offset)) {
-            let last = std::mem::replace(&mut found, sys::seek(self, to));
+            let last = std::mem::replace(&mut found, sys::seek(handle, to));
             if found == last {
                 break;
             }
         }
-        sys::seek(self, SeekFrom::Start(position)).map_err(name)?;
+        sys::seek(handle, SeekFrom::Start(position)).map_err(name)?;
         match found {
             Ok(found) => Ok(Some(found)),
             Err(Code::NO_SUCH_ADDRESS) => Ok(None),
@@ -231,7 +234,8 @@ impl File {
         }
     }
 
-    /// Allocates blocks for `len` bytes and sets that length, so that no later write has to allocate or extend.
+    /// Allocates blocks for the first `len` bytes, and extends a shorter file to that length, so that no later write has to
+    /// allocate or extend.
     ///
     /// # Errors
     /// [`ErrorKind::NoSpace`] if there is not enough space, [`ErrorKind::Unsupported`] if the file system cannot allocate.

@@ -95,13 +95,17 @@ impl Pending {
         (!self.is_empty()).then(|| self.start + self.memory.len() as u64)
     }
 
-    /// Adds `data` for `position` of the file, which is the end of the other bytes.
+    /// Adds `data` for `position` of the file, which is the end of the other bytes; all together are at most `size` bytes.
     #[inline]
     pub(super) fn push(&mut self, size: usize, file: &File, position: u64, data: &[u8]) {
         if self.memory.is_empty() {
             self.start = position;
             self.unwritten = file.mark_unwritten();
             self.memory.reserve_exact(size.saturating_sub(self.memory.capacity()));
+        } else if self.taken > 0 {
+            // Makes room, so that the memory never grows.
+            self.memory.drain(..self.taken);
+            self.start += std::mem::take(&mut self.taken) as u64;
         }
         self.put(data);
     }

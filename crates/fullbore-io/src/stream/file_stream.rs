@@ -290,10 +290,10 @@ impl FileStream {
 
     #[inline]
     fn wrote(&mut self, len: usize) {
-        if self.ends.appends() {
-            self.adrift = true;
-        } else if !self.ends.flows() {
-            self.position += len as u64;
+        match self.ends.flows() {
+            true => {}
+            false if self.ends.appends() => self.adrift = true,
+            false => self.position += len as u64,
         }
     }
 

@@ -149,6 +149,26 @@ fn threads_that_share_blocks_lose_no_bytes() {
     });
 }
 
+/// Changes of a part read the block first: a write of the whole block meanwhile is not lost.
+#[test]
+fn whole_blocks_are_not_overwritten_by_what_was_read_before() {
+    everywhere(|directory| {
+        let path = write_file(directory, "file", vec![0; 1 << 16]);
+        let file = direct(&path);
+        let mut pool = fullbore_io::buf::Pool::new(1, 1 << 16).unwrap();
+        let mut block = pool.take().unwrap();
+        for round in 1..=100 {
+            block.place(0, 1 << 16);
+            block.data_mut().fill(round);
+            std::thread::scope(|scope| {
+                scope.spawn(|| file.write_all_at(&[round; 10], 0).unwrap());
+                file.write_all_at(block.data(), 0).unwrap();
+            });
+            assert!(fs::read(&path).unwrap() == vec![round; 1 << 16], "{round}");
+        }
+    });
+}
+
 // Windows does not show the pages in its cache.
 #[cfg(unix)]
 #[test]

@@ -333,6 +333,24 @@ fn write_through_sets_the_open_flag() {
     });
 }
 
+/// Looking for holes moves the position of a descriptor, which decides whether an adopted file was read in part.
+#[test]
+fn holes_are_found_beside_readers_of_an_adopted_file() {
+    everywhere(|directory| {
+        let sparse = std::fs::File::create_new(directory.join("file")).unwrap();
+        sparse.set_len(1 << 20).unwrap();
+        let adopted = File::from_fd(std::fs::File::open(directory.join("file")).unwrap().into(), "file").unwrap();
+        std::thread::scope(|scope| {
+            let other = adopted.clone();
+            let looking = scope.spawn(move || (0..2000).try_for_each(|at| other.seek_hole(at * 7).map(|_| ())));
+            while !looking.is_finished() {
+                assert_eq!(adopted.seekable_len().unwrap(), Some(1 << 20));
+            }
+            looking.join().unwrap().unwrap();
+        });
+    });
+}
+
 #[test]
 fn a_stream_over_an_adopted_descriptor_starts_at_its_position() {
     use std::io::{Read, Seek, SeekFrom, Write};

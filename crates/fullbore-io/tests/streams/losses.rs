@@ -66,6 +66,19 @@ fn a_failed_write_is_not_buffered_and_earlier_bytes_stay() {
     assert_eq!(std::fs::read(&path).unwrap(), b"12345ABCD");
 }
 
+/// The bytes that a failed flush wrote leave room for as many others, and not for more.
+#[test]
+fn the_buffer_is_bounded_after_a_partial_flush() {
+    let (_directory, path, mut stream) = faulty(Fault::NoSpace { at: 40 }, 64);
+    stream.write_all(&[1; 60]).unwrap();
+    stream.flush().unwrap_err();
+    let accepted = (0..20).take_while(|_| stream.write(&[2; 10]).is_ok()).count();
+    assert!(accepted <= 4, "{accepted} writes");
+    assert_eq!(std::fs::read(&path).unwrap(), [1; 40]);
+    assert_eq!(stream.len().unwrap(), 60 + 10 * accepted as u64);
+    stream.close().unwrap_err();
+}
+
 #[test]
 fn a_partial_write_can_be_repeated() {
     for at in 5..8 {

@@ -213,3 +213,24 @@ fn a_pipe_that_accepts_nothing_is_an_error() {
     let output = child.output().unwrap();
     assert_eq!(output.status.code(), Some(77), "{output:?}");
 }
+
+/// A pipe has no end to append to: what was read ahead is not read again after a write.
+// Elsewhere a pipe has no handle for both.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_appending_pipe_delivers_its_bytes_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pipe");
+    fullbore_testkit::ground::fifo(&path);
+    let (mode, access) = (fullbore_io::file::Mode::Append, fullbore_io::file::Access::ReadWrite);
+    let file = OpenOptions::new().mode(mode).access(access).open(&path).unwrap();
+    let mut stream = FileStream::new(file);
+    let mut lines = String::new();
+    stream.write_all(b"one\ntwo\n").unwrap();
+    stream.read_line(&mut lines).unwrap();
+    stream.write_all(b"three\n").unwrap();
+    stream.flush().unwrap();
+    stream.read_line(&mut lines).unwrap();
+    stream.read_line(&mut lines).unwrap();
+    assert_eq!(lines, "one\ntwo\nthree\n");
+}
