@@ -225,9 +225,11 @@ impl Job {
         input: impl Into<Input<'i>>,
         output: impl AsRef<Path>,
     ) -> Result<Stats> {
-        let input = input.into().open_file()?.stamped()?;
+        let input = input.into();
+        let spec = self.spec_on(&[&input]);
+        let input = input.open_file()?.stamped()?;
         let output = Output::create_with(output.as_ref(), Placement::Replace, Some(&input))?;
-        self.transform_to(operation, &input, output)
+        self.transform_file(&spec, operation, &input, output)
     }
 
     /// As [`transform`](Self::transform), into any output: a file in place, a pipe.
@@ -242,11 +244,20 @@ impl Job {
     ) -> Result<Stats> {
         let input = input.into();
         let spec = self.spec_on(&[&input]);
-        let input = input.open_file()?.stamped()?;
+        self.transform_file(&spec, operation, &input.open_file()?.stamped()?, output)
+    }
+
+    fn transform_file(
+        &self,
+        spec: &StrategySpec,
+        operation: &dyn Transform,
+        input: &File,
+        output: Output,
+    ) -> Result<Stats> {
         let len = input.seekable_len()?;
         let cut = (operation.split(), operation.memory());
-        let plan = self.plan(&spec, Purpose::Transform, (Some(&input), len), &output, cut)?;
-        let input = plan.handle(&input);
+        let plan = self.plan(spec, Purpose::Transform, (Some(input), len), &output, cut)?;
+        let input = plan.handle(input);
         pattern::transform(operation, &input, output, &plan, self.durability, &self.progress)
     }
 
@@ -381,7 +392,11 @@ impl Job {
     ) -> Result<Plan> {
         let planner = self.planner(spec).in_memory(memory);
         let facts = planner.learn(purpose, from, len, Some(to));
-        let plan = planner.decide(PlanInput { serial: Serial::of(split), ..facts }, from, Some(to))?;
+        let plan = planner.decide(
+            PlanInput { serial: Serial::of(split), unit: split.unit(), ..facts },
+            from,
+            Some(to),
+        )?;
         self.emit_plan(from.unwrap_or(to.file()).path(), &plan);
         Ok(plan)
     }

@@ -154,10 +154,12 @@ impl File {
     ) -> Result<()> {
         match sys::HANDLES_SERIALIZE {
             true => until_taken(|| attempt(self)),
-            false => self.by_std("lock", |file| loop {
-                match wait(file) {
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    ended => return ended,
+            false => self.by_std("lock", |file| {
+                loop {
+                    match wait(file) {
+                        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                        ended => return ended,
+                    }
                 }
             }),
         }

@@ -339,10 +339,12 @@ fn holes_are_found_beside_readers_of_an_adopted_file() {
     everywhere(|directory| {
         let sparse = std::fs::File::create_new(directory.join("file")).unwrap();
         sparse.set_len(1 << 20).unwrap();
-        let adopted = File::from_fd(std::fs::File::open(directory.join("file")).unwrap().into(), "file").unwrap();
+        let adopted =
+            File::from_fd(std::fs::File::open(directory.join("file")).unwrap().into(), "file").unwrap();
         std::thread::scope(|scope| {
             let other = adopted.clone();
-            let looking = scope.spawn(move || (0..2000).try_for_each(|at| other.seek_hole(at * 7).map(|_| ())));
+            let looking =
+                scope.spawn(move || (0..2000).try_for_each(|at| other.seek_hole(at * 7).map(|_| ())));
             while !looking.is_finished() {
                 assert_eq!(adopted.seekable_len().unwrap(), Some(1 << 20));
             }

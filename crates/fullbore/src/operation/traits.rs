@@ -16,7 +16,7 @@ pub enum Split {
     Aligned(NonZeroUsize),
     /// Cut only after this byte, which ends a record. A record may take a quarter of the memory. For folds.
     Delimiter(u8),
-    /// Cut anywhere, but adjacent parts share this number of bytes: each longer run is inside exactly one part. For folds.
+    /// Cut anywhere, but adjacent parts share this number of bytes, n: every n + 1 consecutive bytes are in exactly one part. For folds.
     Overlap(usize),
     /// No cuts: one worker, from front to back.
     Sequential,

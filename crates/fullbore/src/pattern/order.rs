@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::stream_reader::enlarge_pipe;
 use crate::strategy::Model;
-use fullbore_io::error::{Error, ErrorKind, Result};
+use fullbore_io::error::{Error, Result};
 use fullbore_io::file::File;
 use fullbore_io::lock::{Condvar, Mutex};
 
@@ -160,7 +160,7 @@ impl OrderedWriter {
     /// Waits until the bytes at `offset` are next, and writes them.
     pub(super) fn write(&self, offset: u64, data: &[u8]) -> Result<()> {
         if !self.written.wait(offset) {
-            return Err(Error::new(ErrorKind::Cancelled, "write", self.file.path(), "another worker failed"));
+            return Err(Error::cancelled());
         }
         // Only this worker is next, so no lock is held during a write that may block.
         self.file.write_all_next(data).map_err(|error| error.at(offset))?;

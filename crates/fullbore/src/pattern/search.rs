@@ -67,7 +67,11 @@ pub(super) const LONGEST: u64 = 4;
 
 /// The error of a record of which `held` bytes are in memory.
 pub(super) fn record_too_long(operation: &'static str, path: &Path, held: u64, budget: u64) -> Error {
-    let what = format!("a record is longer than {}, and must fit in memory", size::human(budget / LONGEST));
+    too_long(operation, "a record is", path, held, budget)
+}
+
+fn too_long(operation: &'static str, subject: &str, path: &Path, held: u64, budget: u64) -> Error {
+    let what = format!("{subject} longer than {}, and must fit in memory", size::human(budget / LONGEST));
     let more = (LONGEST * held).max(2 * budget).next_power_of_two() >> 20;
     Error::new(ErrorKind::Memory, operation, path, what)
         .advise(format!("grant at least {more} MiB of memory"))
@@ -126,7 +130,17 @@ impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_
         }
         if is_too_long(self.boundary.bytes.len()) {
             let held = self.boundary.bytes.len() as u64 + weight;
-            return Err(record_too_long("search", self.path, held, self.budget).at(self.boundary.offset));
+            let error = match operation.reach() {
+                0 => record_too_long("search", self.path, held, self.budget),
+                _ => too_long(
+                    "search",
+                    "the records within reach of one another are",
+                    self.path,
+                    held,
+                    self.budget,
+                ),
+            };
+            return Err(error.at(self.boundary.offset));
         }
         let boundary = self.boundary.join(block.ends, block.end, |part| operation.search(part));
         for found in boundary.into_iter().chain(block.found) {

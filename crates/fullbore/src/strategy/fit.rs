@@ -115,6 +115,7 @@ impl Plan {
     /// Adapts the sizes to each other and to the memory budget.
     fn fit_sizes(&mut self) {
         let strategy = &mut self.strategy;
+        strategy.request = (strategy.request / self.plan_input.unit).max(1) * self.plan_input.unit;
         let deepest = strategy.read.capabilities.depth.max(strategy.write.capabilities.depth);
         if strategy.depth > deepest {
             if self.spec.depth.is_some() {

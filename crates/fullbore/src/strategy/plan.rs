@@ -199,6 +199,7 @@ impl<'a> Planner<'a> {
             no_deep_reads: None,
             can_map: false,
             serial: None,
+            unit: 1,
             units: self.units,
             adapts: !spec.fixed
                 && spec.model.is_none_or(|model| model != Model::Striped)

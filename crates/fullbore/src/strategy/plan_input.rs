@@ -83,6 +83,8 @@ pub struct PlanInput {
     pub can_map: bool,
     /// The reason for one worker, if there is one.
     pub serial: Option<Serial>,
+    /// The number of bytes of which the lengths of parts are multiples.
+    pub unit: usize,
     /// The stripes that are hashed or verified as units, if they are.
     pub units: Option<Units>,
     /// True if the run may try several strategies: it is long or one of many, and the user leaves the choice open.
@@ -115,6 +117,7 @@ impl PlanInput {
             no_deep_reads: None,
             can_map: true,
             serial: None,
+            unit: 1,
             units: None,
             adapts: false,
             among_files: false,

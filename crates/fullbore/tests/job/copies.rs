@@ -90,3 +90,51 @@ fn postponed_names_are_backed_up_once() {
     assert_eq!(fs::read(at("target/b/y.~1~")).unwrap(), b"old");
     assert!(!at("target/b/y.~2~").exists());
 }
+
+#[test]
+fn blocks_are_not_shared_where_holes_are_made_or_filled() {
+    let (directory, path, _) = directory();
+    let target = directory.path().join("copy");
+    for sparse in [Sparse::Never, Sparse::Always] {
+        let options = CopyOptions { reflink: Reflink::Always, sparse, ..CopyOptions::default() };
+        let stats = Job::new().copy_with([(&path, &target)], &options, |_| ()).unwrap();
+        assert_eq!((stats.files, stats.failed), (0, 1));
+        assert!(!target.exists(), "{sparse:?}");
+    }
+}
+
+/// Targets inside one another are written in the order of their sources.
+#[test]
+fn a_copy_into_the_copy_before_it_comes_after_it() {
+    let (directory, path, text) = directory();
+    let at = |name: &str| directory.path().join(name);
+    fs::create_dir_all(at("tree/sub")).unwrap();
+    for number in 0..100 {
+        fs::write(at(&format!("tree/{number}")), "one").unwrap();
+    }
+    let tree = CopyOptions { recursive: true, ..CopyOptions::default() };
+    let pairs = [(at("tree"), at("copy")), (path, at("copy/sub/file"))];
+    let stats = Job::new().copy_with(pairs, &tree, |_| ()).unwrap();
+    assert_eq!((stats.files, stats.failed), (101, 0));
+    assert!(fs::read(at("copy/sub/file")).unwrap() == text);
+}
+
+/// Small files of a tree get the strategy that is set, too.
+#[test]
+fn a_strategy_applies_to_small_files_of_trees() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    fs::create_dir(at("tree")).unwrap();
+    fs::write(at("tree/file"), vec![1; 100_000]).unwrap();
+    let options = CopyOptions { recursive: true, report_plans: true, ..CopyOptions::default() };
+    let plans = Mutex::new(Vec::new());
+    let report = |event: CopyEvent| {
+        if let CopyEvent::Planned { plan, .. } = event {
+            plans.lock().unwrap().push(plan.strategy.to_string());
+        }
+    };
+    let job = Job::new().strategy("method=buffered,request=64K,workers=1").unwrap();
+    job.copy_with([(at("tree"), at("copy"))], &options, report).unwrap();
+    let plans = plans.into_inner().unwrap();
+    assert!(plans.len() == 1 && plans[0].contains("request=64K"), "{plans:?}");
+}

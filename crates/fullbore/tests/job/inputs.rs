@@ -55,15 +55,14 @@ fn bytes_in_memory_work_with_every_strategy() {
     {
         let Ok(job) = Job::new().strategy(strategy) else { continue };
         // The file system may refuse a method for the file.
-        if job.transform(&op::shift(1), &path, &other).is_ok() {
-            assert_eq!(job.compare(&path, &text).unwrap().0, Comparison::Equal, "{strategy}");
-        }
         assert_eq!(job.compare(&text, &text).unwrap().0, Comparison::Equal, "{strategy}");
-        if job.transform(&op::shift(1), &text, &other).is_ok() {
-            assert!(
-                fs::read(&other).unwrap().iter().zip(&text).all(|(&to, &from)| to == from.wrapping_add(1))
-            );
+        if job.transform(&op::shift(1), &path, &other).is_err() {
+            continue;
         }
+        assert_eq!(job.compare(&path, &text).unwrap().0, Comparison::Equal, "{strategy}");
+        job.transform(&op::shift(1), &text, &other).unwrap();
+        let shifted: Vec<u8> = text.iter().map(|byte| byte.wrapping_add(1)).collect();
+        assert!(fs::read(&other).unwrap() == shifted, "{strategy}");
     }
 }
 

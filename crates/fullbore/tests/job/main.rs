@@ -12,7 +12,9 @@ use std::sync::{Arc, Mutex};
 use fullbore::error::ErrorKind;
 use fullbore::file::{File, Output};
 use fullbore::operation::{Encoding, Part, Search, Split};
-use fullbore::pattern::{Comparison, CopyEvent, CopyOptions, Progress, Worker};
+use fullbore::pattern::{
+    Comparison, CopyEvent, CopyOptions, Executor, OrderedSender, Progress, Reflink, Sparse, Worker,
+};
 use fullbore::strategy::StrategySpec;
 use fullbore::{Job, fold_fn, op};
 use fullbore_testkit::ground::write_file;
@@ -376,4 +378,63 @@ fn a_cancelled_job_compares_nothing() {
     for found in [job.compare(&path, &path), job.compare(&text, &text), job.compare(&text, &path)] {
         assert_eq!(found.unwrap_err().kind(), ErrorKind::Cancelled);
     }
+}
+
+/// The other workers wait for the results of the one that the cancellation ends.
+#[test]
+fn a_cancelled_listing_of_differences_ends() {
+    let (held, path, text) = directory();
+    let other = write_file(held.path(), "other", text.iter().map(|byte| !byte).collect::<Vec<_>>());
+    for _ in 0..10 {
+        let progress = Arc::new(Progress::default());
+        let job = Job::new().workers(2).progress(progress.clone());
+        let pair = job.pair(&path, &other).unwrap();
+        let emit = |_| {
+            progress.cancel();
+            Ok(ControlFlow::Continue(()))
+        };
+        let found = pair.differences(None, |_, left, _| left.len(), emit);
+        assert_eq!(found.unwrap_err().kind(), ErrorKind::Cancelled);
+    }
+}
+
+/// A file that is processed with a worker of the caller's own must not wait for the items before it, which may wait for it.
+#[test]
+fn items_with_workers_of_their_own_do_not_wait_for_one_another() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = write_file(directory.path(), "file", vec![b'\n'; 12 << 20]);
+    let mut lines = Vec::new();
+    let emit = |found| {
+        lines.push(found);
+        Ok(ControlFlow::Continue(()))
+    };
+    let count = |_: u8, sender: &mut OrderedSender<'_, '_, u64>, _: &mut Worker, executor: &Executor<'_>| {
+        let (found, _) = executor.fold(&op::count_lines(), &File::open(&path)?, &mut Worker::default())?;
+        sender.send(found, 1 << 30).map(drop)
+    };
+    Job::new().workers(3).map_ordered(0..4, count, emit).unwrap();
+    assert_eq!(lines, [12 << 20; 4]);
+}
+
+/// A part is held whole; the number of parts held follows from the memory.
+#[test]
+fn large_units_reduce_workers_and_depth() {
+    let (_held, path, text) = directory();
+    let unit = 512 << 10;
+    let split = Split::Aligned(unit.try_into().unwrap());
+    let sum =
+        fold_fn(|| 0u64, |sum, bytes| *sum += bytes.len() as u64, |sum, more| *sum += more).split(split);
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let plans = seen.clone();
+    let job = Job::new().strategy("read=uring,read-cache=keep,depth=8,request=64K,workers=4").unwrap();
+    let job =
+        job.memory_limit(2 << 20).on_plan(move |_, plan| plans.lock().unwrap().push(plan.strategy.clone()));
+    match job.fold(&sum, &path) {
+        Ok((found, _)) => assert_eq!(found, text.len() as u64),
+        Err(error) => return println!("skipped: {error}"),
+    }
+    let seen = seen.lock().unwrap();
+    let [strategy] = &seen[..] else { panic!("{seen:?}") };
+    assert_eq!(strategy.request, unit);
+    assert!(strategy.workers * strategy.depth * unit <= 2 << 20, "{strategy}");
 }

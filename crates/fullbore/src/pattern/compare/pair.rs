@@ -1,12 +1,14 @@
 //! The comparison of two inputs: by stripes if both have a length, else sequentially.
 
 use std::ops::ControlFlow;
+use std::sync::atomic::AtomicU64;
 
 use fullbore_io::engine::CachePolicy;
 #[cfg(doc)]
 use fullbore_io::error::ErrorKind;
 use fullbore_io::error::{Error, Result};
 use fullbore_io::file::{FileKind, FileStamp};
+use fullbore_io::sys;
 
 use super::flow::{Flow, flow};
 use super::result::{Comparison, Difference, Differences, End, Extent, Side, Which};
@@ -79,7 +81,13 @@ impl<'a> Pair<'a> {
             FileKind::Directory => side.file.starting_stamp().map(Some),
             _ => Ok(None),
         };
-        Ok(Self { left: *left, right: *right, before: [known(left)?, known(right)?], limit, page: 4096 })
+        Ok(Self {
+            left: *left,
+            right: *right,
+            before: [known(left)?, known(right)?],
+            limit,
+            page: sys::page_size().max(4096) as u64,
+        })
     }
 
     /// The lengths of both sides, if both report one that can be trusted.
@@ -150,7 +158,7 @@ impl<'a> Pair<'a> {
             _ if !extent.lines || until == 0 => 0,
             Some(frontier) => frontier.reached().1,
             None => {
-                let lines = Lines::default();
+                let lines = Lines { count: AtomicU64::new(0), progress };
                 // Counting is no trial of a comparison.
                 let counted = ComparedFile { choice: choice.first.into(), ..files[0] };
                 let walk = Walk {
@@ -160,7 +168,7 @@ impl<'a> Pair<'a> {
                     progress: &Progress::default(),
                 };
                 walk.run(&lines)?;
-                lines.0.into_inner()
+                lines.count.into_inner()
             }
         };
         let comparison = match (found, self.shorter(lens)) {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use super::result::Difference;
 use super::walk::Visit;
 use crate::pattern::order::Frontier;
+use crate::pattern::progress::Progress;
 use fullbore_io::error::Result;
 use fullbore_io::lock::Mutex;
 
@@ -76,13 +77,16 @@ impl Visit for FirstDifference<'_> {
     }
 }
 
-/// Counts the line ends of one side.
-#[derive(Default)]
-pub(super) struct Lines(pub(super) AtomicU64);
+/// Counts the line ends of one side, until the run is cancelled.
+pub(super) struct Lines<'a> {
+    pub(super) count: AtomicU64,
+    pub(super) progress: &'a Progress,
+}
 
-impl Visit for Lines {
+impl Visit for Lines<'_> {
     fn block(&self, _offset: u64, left: &[u8], _right: &[u8]) -> Result<()> {
-        self.0.fetch_add(newlines(left), Ordering::Relaxed);
+        self.progress.check()?;
+        self.count.fetch_add(newlines(left), Ordering::Relaxed);
         Ok(())
     }
 }

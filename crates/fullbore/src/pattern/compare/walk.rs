@@ -133,16 +133,16 @@ impl<'a> Walk<'a> {
                 }
                 Some((leases, _)) => {
                     leases.started(started.count());
-                    let result = worker.run_leases(leases, started);
-                    if result.is_err() || worker.is_stopped() {
-                        leases.stop();
-                    }
-                    result
+                    worker.run_leases(leases, started)
                 }
             };
             self.progress.add(worker.unreported);
+            // Others wait for bytes that will not come.
+            let incomplete = result.is_err() || worker.is_stopped();
             if let Err(error) = result {
                 first.put(error);
+            }
+            if incomplete {
                 lost();
             }
             (worker.bytes, worker.io_stats)

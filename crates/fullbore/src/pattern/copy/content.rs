@@ -11,6 +11,7 @@ use super::attributes::{self, AttributeTarget};
 use super::hashed::Hashed;
 use super::journal::{Journal, STRIPE};
 use super::options::{CopyEvent, CopyOptions, CopySettings, CopyStats, Reflink, Sparse};
+use super::tree_copy::Written;
 use crate::pattern::checked::allocate;
 use crate::pattern::holes::StripeQueue;
 use crate::pattern::order::Scope;
@@ -54,7 +55,8 @@ pub fn copy_file(
     let input = &input.stamped_as(&stat)?;
     let settings = &CopySettings { planner, durability: Durability::None };
     let turn = &Mutex::default();
-    Content { input, options, settings, progress, report: &|_| (), turn }.copy(&stat, output, None)
+    let content = Content { input, options, settings, progress, report: &|_| (), turn };
+    content.copy(&stat, output, None).map(|(stats, _)| stats)
 }
 
 impl Content<'_> {
@@ -64,7 +66,7 @@ impl Content<'_> {
         stat: &Status,
         mut output: Output,
         journal: Option<Journal>,
-    ) -> Result<CopyStats> {
+    ) -> Result<Written<CopyStats>> {
         let input = self.input;
         let before = input.starting_stamp()?;
         let made = output.seekable().then(|| output.file().stamp()).transpose()?.map(|stamp| stamp.identity);
@@ -111,7 +113,7 @@ impl Content<'_> {
         if let Some(journal) = journal {
             journal.finish()?;
         }
-        Ok(stats)
+        Ok((stats, made))
     }
 
     /// Fails if the options exclude each other, or cannot be applied to this output.
@@ -121,6 +123,11 @@ impl Content<'_> {
             let what = "blocks of zeros become holes by plain reads and writes only";
             return Err(Error::new(ErrorKind::Unsupported, "copy", self.input.path(), what)
                 .advise("set no strategy, cache policy, shared blocks, verification or resumption"));
+        }
+        if options.sparse != Sparse::Auto && options.reflink == Reflink::Always {
+            let what = "holes are made or filled by writing the bytes";
+            return Err(Error::new(ErrorKind::Invalid, "copy", self.input.path(), what)
+                .advise("require shared blocks, or set the treatment of holes"));
         }
         if options.verify && !output.seekable() {
             let what = "it is written sequentially and cannot be read back";

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::attributes::{self, AttributeTarget};
 use super::directory::{Directory, Entry, c_name, path};
 use super::failure::{Copied, CopyError};
-use super::note::BegunDirectory;
+use super::note::{self, BegunDirectory};
 use super::options::{CopyEvent, CopyKind, Existing};
 use super::tree_copy::{TreeCopy, Worker};
 use fullbore_io::error::{Error, ErrorKind, Result};
@@ -42,7 +42,11 @@ impl TreeCopy<'_> {
         let shown = path(target_name).as_os_str();
         // Symbolic links that others put there meanwhile are not followed.
         let open = |name: &OsStr| sys::open_at(&within, name, flags | OpenFlags::NOFOLLOW, 0);
-        let make = || make_directory(&within, path(target_name), mode).and_then(|()| open(shown));
+        let created = |made: Handle| note::is_new_directory(&within, &made, mode).map(|()| made);
+        let make = || {
+            make_directory(&within, path(target_name), mode)?;
+            open(shown).and_then(|made| if parent.fresh { Ok(made) } else { created(made) })
+        };
         let mut linked = false;
         // Without a note the next run would copy into a directory that this one begins.
         let noted = (self.options.resume && parent.outermost).then(|| trimmed(shown));
@@ -94,7 +98,7 @@ impl TreeCopy<'_> {
                     });
                     let (temporary, ()) =
                         made.map_err(|error| Error::io("create directory", entry.target_path(), error))?;
-                    let fd = open(temporary.name());
+                    let fd = open(temporary.name()).and_then(created);
                     hidden = Some(temporary);
                     fd
                 }
@@ -354,13 +358,13 @@ impl TreeCopy<'_> {
         let source = sys::open_at(above.source()?, &source_name, flags, 0).map_err(of_source)?;
         let stat = sys::status(&source).map_err(of_source)?;
         let within = above.target()?;
+        let mode = attributes::creation_mode(&self.options.preserve, &stat) & 0o1777 | 0o700;
         let made = match sys::stat_at(&within, name, AtFlags::empty()) {
             Ok(there) if there.kind() != FileKind::Directory => {
                 return Err(CopyError::NotADirectory { path: target_path });
             }
             Ok(_) => false,
             Err(_) => {
-                let mode = attributes::creation_mode(&self.options.preserve, &stat) & 0o1777 | 0o700;
                 make_directory(&within, Path::new(name), mode)
                     .map_err(|error| Error::io("make directory", &target_path, error.into()))?;
                 worker.stats.directories += 1;
@@ -371,8 +375,13 @@ impl TreeCopy<'_> {
                 true
             }
         };
-        let target =
-            above.target.child(name, !made).map_err(|error| Error::io("open", &target_path, error))?;
+        let opened = above.target.child(name, !made).and_then(|target| {
+            if made {
+                note::is_new_directory(&within, &*target.fd()?, mode)?;
+            }
+            Ok(target)
+        });
+        let target = opened.map_err(|error| Error::io("open", &target_path, error))?;
         let identity = stat.identity();
         let source = above.source_child(source, &source_name, true, identity)?;
         debug_assert!(path(&target_name) == Path::new(name), "the names are one");

@@ -87,9 +87,8 @@ impl TreeCopy<'_> {
             // Other names of the source may follow, and become names of this target.
             if self.has_names(entry, &stat) {
                 match self.linked(worker, entry, &stat)? {
-                    None => self.first(entry, &stat, Ok::<_, CopyError>(()))?,
-                    Some(true) => {}
-                    Some(false) => return Ok(TargetState::Stays),
+                    None => self.first(entry, &stat, Ok::<_, CopyError>(((), Some(there.identity()))))?,
+                    Some(_) => return Ok(TargetState::Stays),
                 }
             }
             return Ok(self.stays(worker, entry));

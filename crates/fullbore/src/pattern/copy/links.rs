@@ -1,17 +1,16 @@
 //! Entries without bytes of their own: further names of files, and symbolic links, pipes, sockets and devices.
 
 use std::ffi::{CStr, CString};
-use std::sync::Arc;
 
 use fullbore_io::error::{Error, Result};
 use fullbore_io::file::{Durability, Temporary};
-use fullbore_io::sys::{self, AsHandle, AtFlags, Code, FileKind, Handle, OsStrExt, Status};
+use fullbore_io::sys::{self, AsHandle, AtFlags, Code, FileKind, OsStrExt, Status};
 
 use super::attributes::{self, AttributeTarget};
 use super::directory::{Entry, c_name, path};
 use super::failure::{Copied, CopyError};
 use super::options::CopyKind;
-use super::tree_copy::{LinkAction, TargetState, TreeCopy, Worker};
+use super::tree_copy::{LinkAction, TargetState, TreeCopy, Worker, Written};
 
 impl TreeCopy<'_> {
     /// Handles a name of a file with several names: `true` if it is a name of the copy now, `false` if it is postponed because the
@@ -46,9 +45,22 @@ impl TreeCopy<'_> {
             return Ok(None);
         }
         let target = entry.within()?;
-        let link = |name: &CStr| sys::hard_link(&first, &place.1, &target, name, AtFlags::empty());
+        let link = |name: &CStr| {
+            sys::hard_link(&first, &place.1, &target, name, AtFlags::empty())?;
+            // Another user may have given the name to a file of his since.
+            let linked = sys::stat_at(&target, name, AtFlags::NOFOLLOW)?;
+            if linked.identity() != place.2 {
+                let _ = sys::remove(&target, name, AtFlags::empty());
+                return Err(Code::STALE);
+            }
+            Ok(())
+        };
         match link(entry.target) {
             Err(Code::EXISTS) => self.over(entry, link, |_| Ok(()))?,
+            Err(Code::STALE) => {
+                self.links.restart(stat.identity());
+                return Ok(None);
+            }
             other => other.map_err(failed)?,
         }
         self.sync_name(entry)?;
@@ -66,24 +78,22 @@ impl TreeCopy<'_> {
         entry.directory.target.sync().map_err(failed)
     }
 
-    /// Notes the result for the first name of a file with several.
+    /// Notes the result for the first name of a file with several: the identity of its copy, as its handle has it, because another
+    /// user may give the name to a file of his.
     pub(super) fn first<T, E>(
         &self,
         entry: &Entry<'_>,
         stat: &Status,
-        result: std::result::Result<T, E>,
+        result: std::result::Result<Written<T>, E>,
     ) -> std::result::Result<T, E> {
-        let identity = stat.identity();
-        let look = |within: Arc<Handle>| sys::stat_at(&within, entry.target, AtFlags::NOFOLLOW).ok();
-        let copy = result.as_ref().ok().and_then(|_| entry.within().ok()).and_then(look);
-        match copy {
-            Some(copy) => {
+        match &result {
+            Ok((_, Some(copy))) => {
                 let directory = entry.directory.target.clone();
-                self.links.done(identity, (directory, entry.target.to_owned(), copy.identity()));
+                self.links.done(stat.identity(), (directory, entry.target.to_owned(), *copy));
             }
-            None => self.links.failed(identity),
+            _ => self.links.failed(stat.identity()),
         }
-        result
+        result.map(|(done, _)| done)
     }
 
     /// True if other names of the file may follow, to be linked to the copy.
@@ -169,8 +179,16 @@ impl TreeCopy<'_> {
         if several && let Some(done) = self.linked(worker, entry, &stat)? {
             return Ok(done);
         }
-        let result = self.made(entry, &stat, found);
-        if several { self.first(entry, &stat, result) } else { result }?;
+        let result = self.made(entry, &stat, found).map(|()| {
+            // No handle creates such a file: its name has the one of this kind and user, or its other names are copied separately.
+            let made =
+                entry.within().ok().and_then(|w| sys::stat_at(&w, entry.target, AtFlags::NOFOLLOW).ok());
+            let ours = |made: &Status| {
+                made.kind() == stat.kind() && [sys::effective_user(), stat.uid].contains(&made.uid)
+            };
+            ((), made.filter(ours).map(|made| made.identity()))
+        });
+        if several { self.first(entry, &stat, result) } else { result.map(|(done, _)| done) }?;
         worker.stats.others += 1;
         self.created(entry, stat.kind() == FileKind::Symlink);
         self.report_copied(entry, Some(found), None);

@@ -240,7 +240,10 @@ impl CopySettings<'_> {
 
     /// True if nothing but the bytes of a small file must be handled.
     pub(super) fn plain(&self, options: &CopyOptions) -> bool {
-        self.simple(options) && options.sparse == Sparse::Auto && !options.follow_dangling_links
+        !self.planner.is_named()
+            && self.simple(options)
+            && options.sparse == Sparse::Auto
+            && !options.follow_dangling_links
     }
 
     /// True if any system call may move the bytes.

@@ -10,7 +10,7 @@ use super::failure::Copied;
 use super::journal::{Journal, STRIPE};
 use super::note::has_stable_inodes;
 use super::options::{CopyEvent, CopyKind, CopyStats, Reflink};
-use super::tree_copy::{TargetState, TreeCopy, Worker};
+use super::tree_copy::{TargetState, TreeCopy, Worker, Written};
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{
     Durability, File, FileStamp, Output, Placement, clones, linkable, name_unnamed, share_all,
@@ -48,7 +48,7 @@ impl TreeCopy<'_> {
             CopyKind::Attributes => self.attributes(entry, fd, &stat, found),
             _ => self.bytes(worker, entry, fd, &stat, found),
         };
-        let stats = if several { self.first(entry, &stat, result) } else { result }?;
+        let stats = if several { self.first(entry, &stat, result) } else { result.map(|(stats, _)| stats) }?;
         worker.stats.add(&stats);
         self.created(entry, false);
         self.report_copied(entry, Some(found), Some(stats));
@@ -62,7 +62,7 @@ impl TreeCopy<'_> {
         fd: Handle,
         stat: &Status,
         found: &TargetState,
-    ) -> Result<CopyStats> {
+    ) -> Result<Written<CopyStats>> {
         let directory = entry.directory;
         let names = (entry.source, entry.target);
         let len = stat.size;
@@ -78,9 +78,9 @@ impl TreeCopy<'_> {
                 && linkable(&*directory.target()?);
         if small
             && here
-            && let Some(stats) = self.small(worker, directory, names, &fd, stat, nameless)?
+            && let Some(written) = self.small(worker, directory, names, &fd, stat, nameless)?
         {
-            return Ok(stats);
+            return Ok(written);
         }
         self.large(entry, fd, stat, found)
     }
@@ -92,13 +92,14 @@ impl TreeCopy<'_> {
         fd: Handle,
         stat: &Status,
         found: &TargetState,
-    ) -> Result<CopyStats> {
+    ) -> Result<Written<CopyStats>> {
         let place = || entry.target_path();
         let keep = |to: BorrowedHandle<'_>| {
             let (from, to) = (AttributeTarget::Open(fd.as_handle()), AttributeTarget::Open(to));
             attributes::keep(&self.options.preserve, from, stat, to, &place, false)
         };
-        if matches!(found, TargetState::There) {
+        let identity = |file: BorrowedHandle<'_>| sys::status(file).ok().map(|stat| stat.identity());
+        let made = if matches!(found, TargetState::There) {
             let flags = OpenFlags::WRITE | OpenFlags::NOCTTY;
             let there = sys::open_at(entry.within()?, entry.target, flags, 0)
                 .map_err(|error| Error::io("create", place(), error.into()))?;
@@ -106,15 +107,18 @@ impl TreeCopy<'_> {
             if self.settings.durability == Durability::Full {
                 sys::sync_all(&there).map_err(|error| Error::io("sync", place(), error.into()))?;
             }
+            identity(there.as_handle())
         } else {
             let output = Output::create_entry_at(&entry.directory.target, path(entry.target).as_os_str())?;
             if !self.options.preserve.mode {
                 attributes::set_usual(&self.options.preserve, stat, &output)?;
             }
             keep(output.file().as_handle())?;
+            let made = identity(output.file().as_handle());
             output.inherit_metadata(false).commit(self.settings.durability)?;
-        }
-        Ok(CopyStats { files: 1, ..CopyStats::default() })
+            made
+        };
+        Ok((CopyStats { files: 1, ..CopyStats::default() }, made))
     }
 
     /// Copies a file in as few calls as possible; `None` if it is longer than reported.
@@ -126,7 +130,7 @@ impl TreeCopy<'_> {
         fd: &Handle,
         stat: &Status,
         nameless: bool,
-    ) -> Result<Option<CopyStats>> {
+    ) -> Result<Option<Written<CopyStats>>> {
         if worker.memory.is_empty() {
             worker.memory = vec![0; SMALL + 1];
         }
@@ -215,7 +219,8 @@ impl TreeCopy<'_> {
             }
         }
         self.progress.add(read as u64);
-        Ok(Some(stats))
+        let identity = || sys::status(&made).ok().map(|made| made.identity());
+        Ok(Some((stats, preserve.links.then(identity).flatten())))
     }
 
     /// Syncs a file that a later run may skip, or one of a new directory on systems without a call that syncs the whole
@@ -230,7 +235,7 @@ impl TreeCopy<'_> {
         }
     }
 
-    fn rewound(&self, fd: &Handle, failed: impl Fn(Code) -> Error) -> Result<Option<CopyStats>> {
+    fn rewound<T>(&self, fd: &Handle, failed: impl Fn(Code) -> Error) -> Result<Option<T>> {
         sys::seek(fd, SeekFrom::Start(0)).map_err(failed)?;
         Ok(None)
     }
@@ -271,7 +276,13 @@ impl TreeCopy<'_> {
     }
 
     /// Copies a file with all options and methods.
-    fn large(&self, entry: &Entry<'_>, fd: Handle, stat: &Status, found: &TargetState) -> Result<CopyStats> {
+    fn large(
+        &self,
+        entry: &Entry<'_>,
+        fd: Handle,
+        stat: &Status,
+        found: &TargetState,
+    ) -> Result<Written<CopyStats>> {
         let options = self.options;
         let directory = entry.directory;
         if stat.kind() == FileKind::Regular {

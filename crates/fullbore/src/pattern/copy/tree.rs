@@ -85,7 +85,7 @@ fn workers(pairs: &[(PathBuf, PathBuf)], options: &CopyOptions, workers: Option<
     workers.unwrap_or_else(|| processors().min(CROWD)).max(1).min(spare())
 }
 
-/// Runs of sources that can be copied concurrently: no two share a target or have targets inside one another.
+/// Runs of sources that can be copied concurrently: no target is that of another one or inside it.
 fn waves<'p>(pairs: &'p [(PathBuf, PathBuf)], options: &CopyOptions) -> Vec<&'p [(PathBuf, PathBuf)]> {
     // Names are reported in order; targets without a last name (`.`) share a directory with the others.
     let nameless = pairs.iter().any(|(_, target)| split(target).1 == ".");
@@ -93,14 +93,16 @@ fn waves<'p>(pairs: &'p [(PathBuf, PathBuf)], options: &CopyOptions) -> Vec<&'p 
         return pairs.chunks(1).collect();
     }
     let mut waves = Vec::new();
-    let mut targets = HashSet::new();
+    let (mut targets, mut above) = (HashSet::new(), HashSet::new());
     let mut start = 0;
     for (at, (_, target)) in pairs.iter().enumerate() {
-        if !targets.insert(target) {
+        if above.contains(target.as_path()) || target.ancestors().any(|around| targets.contains(around)) {
             waves.push(&pairs[start..at]);
-            targets = HashSet::from([target]);
+            (targets, above) = Default::default();
             start = at;
         }
+        targets.insert(target.as_path());
+        above.extend(target.ancestors());
     }
     waves.push(&pairs[start..]);
     waves

@@ -92,6 +92,9 @@ impl TreeCopy<'_> {
     }
 }
 
+/// The result of a copy, with the identity of the file that it wrote.
+pub(super) type Written<T> = (T, Option<(u64, u64)>);
+
 pub(super) enum TargetState {
     /// The name is free.
     New,

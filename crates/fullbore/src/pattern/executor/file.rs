@@ -48,7 +48,7 @@ impl Executor<'_> {
                 // The other workers are free for other files.
                 let serial = Serial::of(operation.split());
                 let purpose = if operation.is_hash() { Purpose::Hash } else { Purpose::Fold };
-                let terms = (purpose, serial, operation.memory());
+                let terms = (purpose, serial, operation.split().unit(), operation.memory());
                 let held = AtomicU64::new(0);
                 self.with_plan(input, len, worker.place, terms, &held, |input, choice| {
                     fold(operation, input, choice, self.progress)
@@ -74,7 +74,7 @@ impl Executor<'_> {
                 Ok(Stats { bytes: len as u64, ..Stats::default() })
             }
             Arrival::Other(input, len) => {
-                let terms = (Purpose::Search, None, operation.memory());
+                let terms = (Purpose::Search, None, 1, operation.memory());
                 let held = AtomicU64::new(0);
                 let emit = |found| {
                     let start = Instant::now();
@@ -128,8 +128,8 @@ impl Executor<'_> {
         &self,
         input: File,
         len: Option<u64>,
-        place: u64,
-        (purpose, serial, memory): (Purpose, Option<Serial>, BlockMemory),
+        place: Option<u64>,
+        (purpose, serial, unit, memory): (Purpose, Option<Serial>, usize, BlockMemory),
         held: &AtomicU64,
         job: impl FnOnce(&File, RunStrategy<'_>) -> Result<(Stats, T)>,
     ) -> Result<(Stats, T)> {
@@ -144,7 +144,7 @@ impl Executor<'_> {
         let planner =
             |spec| Planner::new(spec).with_text(self.spec_text).with_profile(self.profile).in_memory(memory);
         let facts = planner(self.spec).among_files(many).learn(purpose, Some(&input), len, None);
-        let facts = PlanInput { serial, ..facts };
+        let facts = PlanInput { serial, unit, ..facts };
         let others = many && self.workers() > 1;
         // Short files that the device delivers are read beside one another, each by one worker.
         let beside = others && facts.is_short() && facts.is_cold();
@@ -207,9 +207,13 @@ impl Executor<'_> {
     }
 
     /// Waits until no other file has all workers. `None` if one has them whose results come after those of the file at
-    /// `place`, or that is read for another call at this place, which may be the caller: it might wait for this file. `true` if
-    /// it had to wait.
-    fn alone(&self, place: u64) -> (Option<AllWorkers<'_>>, bool) {
+    /// `place`, or that is read for another call at this place, which may be the caller: it might wait for this file. Also
+    /// `None` without a place among several files, where each may wait for any other. `true` if it had to wait.
+    fn alone(&self, place: Option<u64>) -> (Option<AllWorkers<'_>>, bool) {
+        let place = match place {
+            None if self.many.load(Ordering::Relaxed) => return (None, false),
+            place => place.unwrap_or(0),
+        };
         let mut waited = false;
         let mut big = self.big.lock();
         while let Some(other) = *big {

@@ -208,7 +208,7 @@ impl<'a> Executor<'a> {
                 let (mut next, mut count) = (Some((place, item)), 0);
                 while let Some((place, item)) = next {
                     sender.places.end = place + 1;
-                    worker.place = place;
+                    worker.place = Some(place);
                     let made = made.get_or_insert_with(&make);
                     if let Err(error) = work(item, &mut sender, &mut worker, made, self) {
                         return fail(error);

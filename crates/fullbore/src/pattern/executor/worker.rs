@@ -14,7 +14,8 @@ pub(super) const ONE_REQUEST: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub struct Worker {
     bytes: Vec<u8>,
-    pub(super) place: u64,
+    /// The place of its file among those of [`map_ordered`](super::Executor::map_ordered); `None` for a worker of the caller's own.
+    pub(super) place: Option<u64>,
     dir_opener: DirOpener,
     reader: UnchangedReader,
 }
