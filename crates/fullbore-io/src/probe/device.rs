@@ -110,13 +110,29 @@ impl Device {
 
     /// True if software implements the device.
     fn is_virtual(&self) -> bool {
-        let transport = self.transport.as_deref();
         let emulated = |model: &String| EMULATED.iter().any(|one| model.contains(one));
-        transport.is_some_and(|transport| {
-            ["virtio", "xen", "hyper-v"].contains(&transport)
-                || BY_NAME.iter().any(|(_, kind)| *kind == transport)
+        self.transport.as_deref().is_some_and(|transport| {
+            is_of_hypervisor(transport) || BY_NAME.iter().any(|(_, kind)| *kind == transport)
         }) || self.model.as_ref().is_some_and(emulated)
     }
+}
+
+/// True for the disks of hypervisors, for which no other device of this machine is below them.
+fn is_of_hypervisor(transport: &str) -> bool {
+    ["virtio", "xen", "hyper-v"].contains(&transport)
+}
+
+/// True if the queue of the disk that holds a device, or the path to the disk, tells that it is not rotational: a look that takes
+/// microseconds and asks the disk nothing.
+pub(crate) fn is_known_to_be_random_access(kernel: &KernelFiles, number: DeviceNumber) -> bool {
+    let link = kernel.sys.join("dev/block").join(number.to_string());
+    let Ok(mut disk) = link.canonicalize() else { return false };
+    if disk.join("partition").exists() {
+        disk.pop();
+    }
+    let transport = transport(&disk, &name_of(&disk));
+    text(&disk.join("queue/rotational")).as_deref() == Some("0")
+        || transport.is_some_and(|transport| is_of_hypervisor(&transport))
 }
 
 /// Returns the disks that devices are on, each once: the devices, or those that they are backed by.
@@ -427,6 +443,9 @@ mod tests {
             for number in [(8, minor), (253, minor)] {
                 let device = of_number(&kernel, number.into(), &no_file, 0).unwrap();
                 assert_eq!(device.is_rotational(), name == "sda", "{device:?}");
+                // A mapped device has no transport that tells more than its queue.
+                let known = is_known_to_be_random_access(&kernel, number.into());
+                assert_eq!(known, name == "sdc" || (name, number.0) == ("vda", 8), "{number:?}");
             }
         }
     }

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use super::device::{Device, DeviceNumber};
+use super::device::{self, Device, DeviceNumber};
 use super::direct::{Alignment, NoDirect, alignment_at};
 use super::extents::{Layout, Provenance, layout, provenance};
 use super::identity::{FileSystemId, Learned};
@@ -133,6 +133,9 @@ pub fn rotational(file: impl AsHandle) -> bool {
     let learn = || {
         let path = sys::handle_path(&file);
         let Ok(status) = sys::extended_stat(&path) else { return false };
+        if device::is_known_to_be_random_access(&KernelFiles::running(), status.device.into()) {
+            return false;
+        }
         let (_, devices) = located(&KernelFiles::running(), &path, None, &status, &mut Vec::new());
         devices.is_ok_and(|devices| devices.iter().any(Device::is_rotational))
     };

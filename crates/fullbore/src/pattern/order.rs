@@ -188,6 +188,11 @@ impl Stripes {
         Self { count, stripe, model, next: AtomicU64::new(0) }
     }
 
+    /// The number of stripes.
+    pub(super) fn count(&self) -> u64 {
+        self.count.div_ceil(self.stripe)
+    }
+
     /// The requests of one worker, in order. `workers` is called if their number matters.
     pub(super) fn of(&self, worker: usize, workers: impl FnOnce() -> usize) -> Share<'_> {
         let step = if self.model == Model::Striped { workers().max(1) as u64 } else { 0 };

@@ -242,7 +242,7 @@ impl<'a> Run<'a> {
         let stripes = Stripes::new(count, stripe, strategy.model);
         let workers = match self.transfer.source {
             Source::Stream(_) => strategy.workers,
-            _ => strategy.workers.min(count.max(1) as usize),
+            _ => strategy.workers.min(stripes.count().max(1) as usize),
         };
         (Shares::Fixed { strategy, cut, stripes }, workers.min(self.most))
     }

@@ -166,14 +166,15 @@ fn mapped(plan_input: &PlanInput, decision: &mut Decision) {
     let Some(mmap) = method("mmap") else { return from_memory(plan_input, decision) };
     decision.strategy.read = mmap;
     let workers = plan_input.workers() as u64;
-    decision.strategy.request = if plan_input.budget / workers >= 4 << 20 { 1 << 20 } else { 256 << 10 };
+    // All workers have several parts of a short file.
+    let part = plan_input.len.unwrap_or(u64::MAX) / (4 * workers);
+    let large = plan_input.budget / workers >= 4 << 20 && part >= 1 << 20;
+    decision.strategy.request = if large { 1 << 20 } else { 256 << 10 };
     let request = decision.strategy.request as u64;
     let window = mapped_part(plan_input.budget, workers, request);
     decision.evidence.push(Evidence::Mapped { window, share: plan_input.cached.unwrap_or(1.0) });
     spread(plan_input, decision);
     decision.strategy.window = Some(window as usize);
-    // All workers have several parts of a short file.
-    let part = plan_input.len.unwrap_or(u64::MAX) / (4 * workers);
     let most = if plan_input.is_short() { SHORT_STRIPE.max(request) } else { window };
     decision.strategy.stripe = (part / request * request).clamp(request, window.min(most));
     reject(decision, "buffered", Reason::CopiesBytes);
@@ -222,6 +223,9 @@ fn from_device(plan_input: &PlanInput, decision: &mut Decision) {
             }
             decision.strategy.stripe = 8 << 20;
             spread(plan_input, decision);
+            if let Some(len) = plan_input.len {
+                decision.strategy.stripe = decision.strategy.stripe_within(len);
+            }
         }
     }
 }

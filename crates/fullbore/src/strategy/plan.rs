@@ -262,9 +262,11 @@ impl<'a> Planner<'a> {
             spec: self.spec.clone(),
             selections: Arc::default(),
         };
+        let among_files = plan.plan_input.among_files;
         let same = |one: &Strategy, two: &Strategy| {
-            // The stripe of a single worker has no effect.
-            let stripe = if one.workers == 1 { two.stripe } else { one.stripe };
+            // The stripe of a single worker has no effect, and one of many files has a stripe of its own.
+            let any = one.workers == 1 || among_files;
+            let stripe = if any { two.stripe } else { one.stripe };
             Strategy { stripe, ..one.clone() } == *two
         };
         let work = |plan: &Plan, contenders: &[Contender]| {
@@ -433,10 +435,6 @@ impl Plan {
         let alike = self.plan_input.is_cached() == other.plan_input.is_cached()
             && self.plan_input.is_uncached() == other.plan_input.is_uncached();
         for plan in [self, other] {
-            if !alike {
-                // Figures of one state of the page cache would hold times of the other.
-                plan.selections = Arc::default();
-            }
             let strategy = &mut plan.strategy;
             if (strategy.workers, strategy.request) != (workers, request) {
                 let request = size::exact(request as u64);
@@ -444,7 +442,8 @@ impl Plan {
             }
             let model = if workers == 1 { Model::Serial } else { strategy.model };
             *strategy = Strategy { workers, request, stripe, model, ..strategy.clone() };
-            contenders.clone_into(&mut plan.contenders);
+            // Files in different states of the page cache have different contenders.
+            plan.contenders = if alike { contenders.clone() } else { Contenders::default() };
         }
     }
 

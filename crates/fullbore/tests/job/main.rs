@@ -438,3 +438,19 @@ fn large_units_reduce_workers_and_depth() {
     assert_eq!(strategy.request, unit);
     assert!(strategy.workers * strategy.depth * unit <= 2 << 20, "{strategy}");
 }
+
+/// The parts of a file that is cached in part are tried in leases, which hold whole units.
+#[test]
+fn a_file_that_is_cached_in_part_is_read_in_units_of_any_length() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    fs::File::create(&path).unwrap().set_len(80 << 20).unwrap();
+    let _ = File::open(&path).unwrap().drop_cache();
+    File::open(&path).unwrap().read_exact_at(&mut vec![0; 20 << 20], 0).unwrap();
+    for unit in [301, 1001, 3 << 20] {
+        let split = Split::Aligned(unit.try_into().unwrap());
+        let whole = fold_fn(|| 0, |sum, bytes| *sum += bytes.len() / unit * unit, |sum, more| *sum += more);
+        let (found, _) = Job::new().workers(2).fold(&whole.split(split), &path).unwrap();
+        assert_eq!(found, (80 << 20) / unit * unit, "{unit}");
+    }
+}

@@ -133,7 +133,7 @@ impl Region {
 
     /// A lease of a short trial, in bytes. With half of it, noise decided more often: 100 MB took up to 2.5% longer.
     fn short_lease(&self) -> u64 {
-        1 << (self.total / 64).clamp(self.grain, 1 << 20).ilog2()
+        1 << (self.total / 64).min(1 << 20).max(self.grain).ilog2()
     }
 
     /// The length of a slice of a contender in bytes.
@@ -440,9 +440,13 @@ impl Region {
         settings.selections.add(Selection { after, cached, tried, chosen }, learn);
         self.confirmed = if self.last.as_ref() == Some(&contender.strategy) { self.confirmed + 1 } else { 1 };
         self.last = Some(contender.strategy.clone());
-        if !self.all.iter().any(|other| other.strategy == contender.strategy) {
-            self.all.insert(0, contender.clone());
-            self.tried += 1;
+        // The next trial begins with it.
+        match self.all.iter().position(|other| other.strategy == contender.strategy) {
+            Some(place) => self.all[..=place].rotate_right(1),
+            None => {
+                self.all.insert(0, contender.clone());
+                self.tried += 1;
+            }
         }
         self.begin(vec![contender]);
     }

@@ -96,7 +96,11 @@ impl Executor<'_> {
         if any_method {
             self.progress.check()?;
             let long = input.known_stamp().is_some_and(|stamp| stamp.len > ONE_REQUEST as u64);
-            if !long && let Some(len) = worker.read_unchanged_file(input) {
+            // The read of a long file that is not cached would start read-ahead; one of many files saves a call.
+            if !long
+                && self.many.load(Ordering::Relaxed)
+                && let Some(len) = worker.read_unchanged_file(input)
+            {
                 self.progress.add(len as u64);
                 return Ok(Arrival::Read(len));
             }

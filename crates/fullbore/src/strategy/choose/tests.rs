@@ -6,7 +6,7 @@ use fullbore_io::engine::CachePolicy;
 use super::*;
 use crate::strategy::contender::Contender;
 use crate::strategy::plan_input::MOST_WORKERS;
-use crate::strategy::{CacheState, Model, ProfileJob, Purpose, Serial};
+use crate::strategy::{CacheState, Model, Planner, ProfileJob, Purpose, Serial, StrategySpec, reads_alike};
 
 fn plan_input() -> PlanInput {
     PlanInput {
@@ -244,4 +244,26 @@ fn cached_input_is_mapped_if_every_byte_is_used_once() {
     let narrow = PlanInput { purpose: Purpose::Compare, budget: 8 << 20, ..spread };
     let strategy = choose(&narrow, None).strategy;
     assert!(strategy.memory() <= 8 << 20, "{strategy}");
+}
+
+/// Among files each has a stripe of its own: contenders that differ in the stripe alone are one.
+#[test]
+fn contenders_for_many_files_do_not_read_alike() {
+    let spec = StrategySpec::default();
+    let among = PlanInput {
+        purpose: Purpose::Hash,
+        processors: 2,
+        len: Some(40 << 20),
+        cached: Some(1.0),
+        adapts: true,
+        among_files: true,
+        ..plan_input()
+    };
+    let plan = Planner::new(&spec).among_files(true).decide(among, None, None).unwrap();
+    let all = &plan.contenders.cached;
+    assert!(all.len() > 1, "{all:?}");
+    for (place, one) in all.iter().enumerate() {
+        let alike = all[..place].iter().find(|other| reads_alike(&one.strategy, &other.strategy));
+        assert!(alike.is_none(), "{one:?} {alike:?}");
+    }
 }
