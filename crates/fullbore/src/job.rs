@@ -89,7 +89,8 @@ impl Job {
         Self { workers: Some(workers.clamp(1, WORKER_LIMIT)), ..self }.overridden()
     }
 
-    /// Sets the memory for buffers, in bytes, at least 1 MiB; overrides the strategy's. 64 MiB unless set.
+    /// Sets the memory for buffers, in bytes, at least 1 MiB; overrides the strategy's. 64 MiB unless set. A part of an operation with
+    /// [`Split::Aligned`] is held whole.
     pub fn memory_limit(self, bytes: u64) -> Self {
         Self { memory_limit: Some(bytes.max(LEAST_BUDGET)), ..self }.overridden()
     }
@@ -163,7 +164,8 @@ impl Job {
     /// Searches `input` and calls `emit` with each result in the order of the file, until it returns `Break`.
     ///
     /// # Errors
-    /// Those of every [run](Job), and of `emit`; [`Memory`](crate::error::ErrorKind::Memory) for a record longer than a quarter of the memory limit.
+    /// Those of every [run](Job), and of `emit`; [`Memory`](crate::error::ErrorKind::Memory) for a record, or records within reach of one
+    /// another, longer than a quarter of the memory limit.
     pub fn search<'i, S: Search>(
         &self,
         operation: &S,
@@ -271,7 +273,7 @@ impl Job {
         pattern::generate(generator, len, output, &plan.strategy, self.durability, &self.progress)
     }
 
-    /// Copies a file or directory tree to the path `target`, with permissions. Symbolic links in a tree are copied as links.
+    /// Copies a file or directory tree to the path `target`. New files get the mode of their source, reduced by the umask. Symbolic links in a tree are copied as links.
     ///
     /// # Errors
     /// The first error of a file or directory; the rest of a tree is copied nevertheless.

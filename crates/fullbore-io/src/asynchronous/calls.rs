@@ -31,7 +31,7 @@ impl AsyncFile {
 
     /// Sets the length in bytes, as [`File::set_len`]. The order relative to transfers in flight is not defined.
     pub fn set_len(&self, len: u64) -> BlockingCall<()> {
-        self.on_thread("set the length of", move |file| file.set_len(len))
+        self.on_thread("set its length", move |file| file.set_len(len))
     }
 
     /// Copies a range of this file to `offset` of `target` (all in bytes) by the methods of [`File::copy_range`], on one thread of
@@ -153,7 +153,7 @@ fn copy_file(from: &Path, to: &Path) -> Result<CopyReport> {
         let failed = |doing, file: &File, error: Code| Error::io(doing, file.path(), error.into());
         let status = sys::status(&source).map_err(|error| failed("inspect", &source, error))?;
         sys::change_mode(output.file(), status.mode & 0o777)
-            .map_err(|error| failed("set the permissions of", output.file(), error))?;
+            .map_err(|error| failed("set its permissions", output.file(), error))?;
         output.inherit_metadata(false).commit(Durability::None)?;
     } else {
         output.commit(Durability::None)?;

@@ -183,7 +183,7 @@ impl File {
     /// error. On Windows it fails unless all handles of the file bypass the cache.
     pub fn drop_cache(&self) -> Result<()> {
         sys::advise(&self.inner.fd, 0, None, Advice::DontNeed)
-            .map_err(|error| Error::io("drop the cache of", &self.inner.path, error.into()))
+            .map_err(|error| Error::io("drop its pages from the cache", &self.inner.path, error.into()))
     }
 
     /// True if the file has a movable position. Determined by a system call, not derived from the kind.

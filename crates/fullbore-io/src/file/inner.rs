@@ -416,7 +416,7 @@ impl OnClose {
         // The file may have another name by now.
         let ended = removed.and(
             release(&self.fd, reserved)
-                .map_err(|error| Error::io("release the reserved space of", path, error.into())),
+                .map_err(|error| Error::io("release its reserved space", path, error.into())),
         );
         if std::mem::take(&mut self.locked) {
             let _ = sys::lock_whole(&self.fd, sys::LockRequest::None);

@@ -92,12 +92,12 @@ impl File {
 
     /// Sets the permissions of the open file.
     pub fn set_permissions(&self, permissions: Permissions) -> Result<()> {
-        self.by_std("set the permissions of", |file| file.set_permissions(permissions))
+        self.by_std("set its permissions", |file| file.set_permissions(permissions))
     }
 
     /// Sets the time of the last access or modification.
     pub fn set_times(&self, times: FileTimes) -> Result<()> {
-        self.by_std("set the times of", |file| file.set_times(times))
+        self.by_std("set its times", |file| file.set_times(times))
     }
 
     /// Takes the exclusive lock of the file (`flock`), and waits for it. The lock belongs to the open file: clones share it,

@@ -178,7 +178,7 @@ fn complete(file: &File, finish: Finish, place: &TargetName) -> Result<()> {
         Finish::Set => Ok(()),
         Finish::Inherit(old) => inherit(file, old, place),
         Finish::Usual => {
-            let failed = |error: Code| Error::io("set the mode of", place.path(), error.into());
+            let failed = |error: Code| Error::io("set its mode", place.path(), error.into());
             sys::change_mode(file.as_handle(), place.usual_mode(NEW)?).map_err(failed)
         }
     }
@@ -193,7 +193,7 @@ fn inherit(file: &File, old: Attributes, place: &TargetName) -> Result<()> {
 
 /// Gives the new file `mode` and the old one's access list; on Windows also its named streams and flags.
 pub(super) fn inherit_mode(file: &File, mode: u32, place: &TargetName) -> Result<()> {
-    let failed = |error| Error::io("inherit the access rights and streams of", place.path(), error);
+    let failed = |error| Error::io("inherit its access rights", place.path(), error);
     let directory = place.directory.fd().map_err(failed)?;
     match sys::inherit(&directory, &place.name, file) {
         // Another process removed it meanwhile.
@@ -220,7 +220,7 @@ pub(super) fn give(file: &File, (uid, gid): (u32, u32), place: &TargetName) -> R
             let _ = sys::change_owner(file, None, Some(gid));
             Ok(false)
         }
-        Err(error) => Err(Error::io("inherit the owner of", place.path(), error.into())),
+        Err(error) => Err(Error::io("inherit its owner", place.path(), error.into())),
     }
 }
 

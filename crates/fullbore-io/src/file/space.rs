@@ -27,7 +27,7 @@ impl File {
         self.sound()
             .and_then(|()| self.judge(Call::SetLen { len }))
             .and_then(|()| Ok(sys::uninterrupted(|| sys::truncate(&self.inner.fd, len))?))
-            .map_err(|error| Error::io("set the length of", &self.inner.path, error))
+            .map_err(|error| Error::io("set its length", &self.inner.path, error))
     }
 
     /// Declares the first `len` bytes of the file as written (Windows, `SetFileValidData`), so that a write after the last written
@@ -54,18 +54,18 @@ impl File {
             match error {
                 Code::UNSUPPORTED | Code::NOT_IMPLEMENTED | Code::INAPPROPRIATE => Error::new(
                     ErrorKind::Unsupported,
-                    "set the valid length of",
+                    "set its valid length",
                     path,
                     "this system tracks the written blocks itself",
                 ),
                 Code::NOT_PERMITTED => Error::new(
                     ErrorKind::PermissionDenied,
-                    "set the valid length of",
+                    "set its valid length",
                     path,
                     "it needs the privilege SeManageVolumePrivilege",
                 )
                 .advise("run as administrator, or write the file from front to back"),
-                error => Error::io("set the valid length of", path, error.into()),
+                error => Error::io("set its valid length", path, error.into()),
             }
         })
     }
@@ -126,7 +126,7 @@ impl File {
     /// # Errors
     /// As [`reserve`](Self::reserve); tmpfs does not support it.
     pub fn zero_range(&self, range: Range<u64>) -> Result<()> {
-        self.fallocate("zero a range of", Allocate::Zero, range)
+        self.fallocate("zero a range", Allocate::Zero, range)
     }
 
     fn fallocate(&self, doing: &'static str, what: Allocate, range: Range<u64>) -> Result<()> {
@@ -245,7 +245,7 @@ impl File {
 
     pub(super) fn release_reserved(&self) -> Result<()> {
         release(self, self.inner.health.reserved())
-            .map_err(|error| Error::io("release the reserved space of", self.path(), error.into()))
+            .map_err(|error| Error::io("release its reserved space", self.path(), error.into()))
     }
 }
 

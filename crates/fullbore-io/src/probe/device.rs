@@ -122,8 +122,8 @@ fn is_of_hypervisor(transport: &str) -> bool {
     ["virtio", "xen", "hyper-v"].contains(&transport)
 }
 
-/// True if the queue of the disk that holds a device, or the path to the disk, tells that it is not rotational: a look that takes
-/// microseconds and asks the disk nothing.
+/// True if the queue of the disk that holds a device, or the path to the disk, shows that it is not rotational. This takes
+/// microseconds and sends no request to the disk.
 pub(crate) fn is_known_to_be_random_access(kernel: &KernelFiles, number: DeviceNumber) -> bool {
     let link = kernel.sys.join("dev/block").join(number.to_string());
     let Ok(mut disk) = link.canonicalize() else { return false };
@@ -443,7 +443,7 @@ mod tests {
             for number in [(8, minor), (253, minor)] {
                 let device = of_number(&kernel, number.into(), &no_file, 0).unwrap();
                 assert_eq!(device.is_rotational(), name == "sda", "{device:?}");
-                // A mapped device has no transport that tells more than its queue.
+                // Of a mapped device, the queue alone can show it.
                 let known = is_known_to_be_random_access(&kernel, number.into());
                 assert_eq!(known, name == "sdc" || (name, number.0) == ("vda", 8), "{number:?}");
             }

@@ -282,7 +282,7 @@ fn a_mapped_file_is_not_truncated_and_the_error_says_so() {
         let error = file.set_len(100).unwrap_err();
         let advice =
             if cfg!(windows) { "it is mapped into memory: unmap it" } else { "it is a running program" };
-        assert_eq!((error.operation(), error.path()), ("set the length of", path.as_path()));
+        assert_eq!((error.operation(), error.path()), ("set its length", path.as_path()));
         assert!(error.to_string().contains(advice), "{error}");
         file.set_len(9500).unwrap();
         let mut read = [0; 100];

@@ -84,7 +84,7 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
         _ => {}
     }
     if !plan_input.is_uncached() {
-        // The choice for a short file is a mapping in stripes that divide it.
+        // The choice for a short file, unless it has one worker or a profile decides, is a mapping in stripes that divide it.
         if let Some(mmap) = method("mmap").filter(|_| plan_input.can_map && !short_trial) {
             // Large writes give a new file large folios; a visitor needs few calls.
             let request = if writes { 512 << 10 } else { 1 << 20 };

@@ -178,7 +178,7 @@ fn of_the_system(error: &Error) -> Vec<u8> {
         "get attributes of" => "failed to get attributes of ",
         "preserve the owner of" => "failed to preserve ownership for ",
         "preserve the mode of" => "preserving permissions for ",
-        "set the mode of" => "setting permissions for ",
+        "set its mode" => "setting permissions for ",
         "preserve the times of" => "preserving times for ",
         "preserve the extended attributes of" => "setting attributes for ",
         other => return join(&[T("cannot "), T(other), T(" "), P(path), T(&after)]),

@@ -27,7 +27,7 @@ pub(super) fn set_usual(preserve: &Preserve, stat: &Status, output: &Output) -> 
     if sys::status(file).is_ok_and(|now| now.permissions() == mode) {
         return Ok(());
     }
-    sys::change_mode(file, mode).map_err(|error| Error::io("set the mode of", file.path(), error.into()))
+    sys::change_mode(file, mode).map_err(|error| Error::io("set its mode", file.path(), error.into()))
 }
 
 /// The mode that a copy is created with: no other user can open it before it has its owner.

@@ -12,7 +12,7 @@ use super::note::{self, BegunDirectory};
 use super::options::{CopyEvent, CopyKind, Existing};
 use super::tree_copy::{TreeCopy, Worker};
 use fullbore_io::error::{Error, ErrorKind, Result};
-use fullbore_io::file::{Durability, HeldDir, Temporary, umask, usual_mode};
+use fullbore_io::file::{Durability, HeldDir, Temporary, hidden_name, umask, usual_mode};
 use fullbore_io::sys::{
     self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags, OsStrExt, Status, is_separator,
 };
@@ -42,7 +42,7 @@ impl TreeCopy<'_> {
         let shown = path(target_name).as_os_str();
         // Symbolic links that others put there meanwhile are not followed.
         let open = |name: &OsStr| sys::open_at(&within, name, flags | OpenFlags::NOFOLLOW, 0);
-        let created = |made: Handle| note::is_new_directory(&within, &made, mode).map(|()| made);
+        let created = |made: Handle| is_new_directory(&within, &made, mode).map(|()| made);
         let make = || {
             make_directory(&within, path(target_name), mode)?;
             open(shown).and_then(|made| if parent.fresh { Ok(made) } else { created(made) })
@@ -186,7 +186,7 @@ impl TreeCopy<'_> {
             let mode = usual_mode(&within, attributes::usual(preserve, stat)) | now & 0o6000;
             if mode != now {
                 sys::change_mode(&target, mode)
-                    .map_err(|error| Error::io("set the mode of", paths(), error.into()))?;
+                    .map_err(|error| Error::io("set its mode", paths(), error.into()))?;
             }
         }
         let (from, to) =
@@ -261,6 +261,27 @@ fn make_directory(within: impl AsHandle + Copy, name: &Path, mode: u32) -> sys::
         let _ = sys::remove(within, name, AtFlags::REMOVE_DIRECTORY);
     }
     usable
+}
+
+/// Fails unless `made` can be the directory that was just created in `within` with `mode`: another user who may change the names
+/// there could have given the name to another directory, and would read what is copied into it.
+fn is_new_directory(within: &Handle, made: &Handle, mode: u32) -> sys::Result<()> {
+    let (above, made_as, user) = (sys::status(within)?, sys::status(made)?, sys::effective_user());
+    if above.uid == user && above.permissions() & 0o022 == 0 {
+        return Ok(());
+    }
+    let ours = made_as.uid == user && made_as.permissions() & 0o777 & !mode == 0;
+    // Some file systems have one owner and mode for all.
+    let fixed = || {
+        let name = hidden_name(OsStr::new("probe"));
+        let owner = sys::status(note::create(within, &name)?)?.uid;
+        let _ = sys::remove(within, &name, AtFlags::empty());
+        sys::Result::Ok(owner != user && owner == made_as.uid)
+    };
+    match (ours || fixed()?) && note::is_empty(made) {
+        true => Ok(()),
+        false => Err(Code::STALE),
+    }
 }
 
 /// True if a directory is another, or is below it.
@@ -377,7 +398,7 @@ impl TreeCopy<'_> {
         };
         let opened = above.target.child(name, !made).and_then(|target| {
             if made {
-                note::is_new_directory(&within, &*target.fd()?, mode)?;
+                is_new_directory(&within, &*target.fd()?, mode)?;
             }
             Ok(target)
         });
@@ -386,5 +407,42 @@ impl TreeCopy<'_> {
         let source = above.source_child(source, &source_name, true, identity)?;
         debug_assert!(path(&target_name) == Path::new(name), "the names are one");
         Ok(Directory::new(above, (source, target), None, stat, made, true))
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, chown};
+
+    use super::*;
+
+    /// A directory that another user may have put in place of a new one is not written into.
+    #[test]
+    fn only_an_empty_private_directory_of_the_user_is_new() {
+        let room = tempfile::tempdir().unwrap();
+        let set =
+            |path: &Path, mode| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+        let open = |path: &Path| sys::open(path, OpenFlags::READ | OpenFlags::DIRECTORY, 0).unwrap();
+        let path = room.path().join("new");
+        std::fs::create_dir(&path).unwrap();
+        set(&path, 0o700);
+        let look = || is_new_directory(&open(room.path()), &open(&path), 0o700);
+        for mode in [0o700, 0o777] {
+            set(room.path(), mode);
+            assert_eq!(look(), Ok(()), "{mode:o}");
+        }
+        set(&path, 0o755);
+        assert_eq!(look(), Err(Code::STALE));
+        set(&path, 0o700);
+        std::fs::write(path.join("file"), "planted").unwrap();
+        assert_eq!(look(), Err(Code::STALE));
+        std::fs::remove_file(path.join("file")).unwrap();
+        if chown(&path, Some(65534), None).is_err() {
+            return println!("skipped: another owner: needs root");
+        }
+        assert_eq!(look(), Err(Code::STALE));
+        // Nobody else can change the names in a private directory.
+        set(room.path(), 0o700);
+        assert_eq!(look(), Ok(()));
     }
 }

@@ -228,7 +228,7 @@ impl TreeCopy<'_> {
             let to = AttributeTarget::Name(within.as_handle(), name);
             if !link {
                 attributes::widen(&self.options.preserve, stat, &within, to)
-                    .map_err(|error| Error::io("set the mode of", entry.target_path(), error.into()))?;
+                    .map_err(|error| Error::io("set its mode", entry.target_path(), error.into()))?;
             }
             attributes::keep(&self.options.preserve, from, stat, to, &|| directory.target_path(target), link)
         };

@@ -348,32 +348,11 @@ fn untouched(directory: &Handle) -> bool {
     sys::status(directory).is_ok_and(|stat| stat.uid == sys::effective_user()) && is_empty(directory)
 }
 
-fn is_empty(directory: &Handle) -> bool {
+pub(super) fn is_empty(directory: &Handle) -> bool {
     let names = sys::Directory::read_from(directory).into_iter().flatten().flatten();
     names
         .map(|entry| entry.file_name().to_owned())
         .all(|name| name.as_c_str() == c"." || name.as_c_str() == c"..")
-}
-
-/// Fails unless `made` can be the directory that was just created in `within` with `mode`: another user who may change the names
-/// there could have given the name to another directory, and would read what is copied into it.
-pub(super) fn is_new_directory(within: &Handle, made: &Handle, mode: u32) -> sys::Result<()> {
-    let (above, made_as, user) = (sys::status(within)?, sys::status(made)?, sys::effective_user());
-    if above.uid == user && above.permissions() & 0o022 == 0 {
-        return Ok(());
-    }
-    let ours = made_as.uid == user && made_as.permissions() & 0o777 & !mode == 0;
-    // Some file systems have one owner and mode for all.
-    let fixed = || {
-        let name = hidden_name(OsStr::new("probe"));
-        let owner = sys::status(create(within, &name)?)?.uid;
-        let _ = sys::remove(within, &name, AtFlags::empty());
-        sys::Result::Ok(owner != user && owner == made_as.uid)
-    };
-    match (ours || fixed()?) && is_empty(made) {
-        true => Ok(()),
-        false => Err(Code::STALE),
-    }
 }
 
 /// True if `target` is a directory that an earlier copy of the directory `source` with `resume` began and did not

@@ -79,8 +79,7 @@ impl<'a> Executor<'a> {
         Self { profile, ..self }
     }
 
-    /// Adds a function that receives the plan of each file that is not read with one request, and the text of
-    /// the spec.
+    /// Adds a function that receives the plan of each file; every file is then planned. `spec_text` is the text of the spec.
     #[doc(hidden)]
     #[must_use]
     pub fn explained(self, planned: &'a Planned<'a>, spec_text: Option<&'a str>) -> Self {
