@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use super::options::Preserve;
 use fullbore_io::error::{Error, Result};
 use fullbore_io::file::{Output, is_refused, permitted_mode, usual_mode};
-use fullbore_io::sys::{self, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags, OsStrExt, Status};
+use fullbore_io::sys::{
+    self, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags, OsStrExt, Status,
+};
 
 /// The access control lists, which belong to the mode.
 const LISTS: [&[u8]; 3] = [b"system.posix_acl_access", b"system.posix_acl_default", b"system.ntfs_acl"];
@@ -105,6 +107,11 @@ pub(super) fn keep(
         copy_extended(preserve, source, target, Which::Restrictive, path)?;
     }
     Ok(())
+}
+
+/// True if access lists restrict the owners of files, but the source has none: a target that was private until then would stay so.
+pub(super) fn is_unlisted(source: impl AsHandle) -> bool {
+    sys::LISTS_RESTRICT_OWNERS && sys::attribute(source, LISTS[2], &mut []).is_err()
 }
 
 /// The extended attributes to copy.

@@ -369,6 +369,9 @@ impl Content<'_> {
         if !preserve.owner {
             output.inherit_owner()?;
         }
+        if preserve.mode && attributes::is_unlisted(self.input) {
+            output.inherit_mode()?;
+        }
         let (source, target) =
             (AttributeTarget::Open(self.input.as_handle()), AttributeTarget::Open(file.as_handle()));
         attributes::keep(preserve, source, stat, target, &|| file.path().to_owned(), false)?;
