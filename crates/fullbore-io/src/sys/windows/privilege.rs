@@ -22,7 +22,7 @@ pub(super) fn enable_privilege(name: &str) -> Result<()> {
 }
 
 /// Makes a call with a privilege that only this thread has, and only meanwhile: the files that other threads open meanwhile keep their
-/// protection.
+/// protection. Fails in a thread that already acts for another user, whose identity would be lost.
 pub(super) fn with_privilege<T>(name: &str, call: impl FnOnce() -> Result<T>) -> Result<T> {
     /// Takes the thread's own token back.
     struct Impersonation;
@@ -33,15 +33,23 @@ pub(super) fn with_privilege<T>(name: &str, call: impl FnOnce() -> Result<T>) ->
             assert!(reverted != 0, "the thread keeps a privilege: {}", Code::last().number());
         }
     }
+    if token_of_thread(security::TOKEN_QUERY).is_ok() {
+        return Err(Code::NOT_PERMITTED);
+    }
     // SAFETY: a call with a number.
     check(unsafe { security::ImpersonateSelf(security::SecurityImpersonation) })?;
     let _impersonation = Impersonation;
+    enable(&token_of_thread(RIGHTS)?, name)?;
+    call()
+}
+
+/// Opens the token of a thread that impersonates, with the rights of the process; an error for other threads.
+fn token_of_thread(rights: security::TOKEN_ACCESS_MASK) -> Result<Handle> {
     let mut token = std::ptr::null_mut();
     // SAFETY: the call writes the handle.
-    check(unsafe { OpenThreadToken(GetCurrentThread(), RIGHTS, 0, &raw mut token) })?;
+    check(unsafe { OpenThreadToken(GetCurrentThread(), rights, 1, &raw mut token) })?;
     // SAFETY: the call succeeded, so the handle is open and nobody else has it.
-    enable(&unsafe { owned(token) }?, name)?;
-    call()
+    unsafe { owned(token) }
 }
 
 /// Enables a privilege in a token; an error if its user does not have it.
@@ -79,9 +87,12 @@ mod tests {
         // Every user has this one.
         assert_eq!(with_privilege("SeChangeNotifyPrivilege", || Ok(1)), Ok(1));
         assert!(with_privilege("SeNoSuchPrivilege", || Ok(1)).is_err());
-        let mut token = std::ptr::null_mut();
-        // SAFETY: the call writes the handle, of which there is none.
-        let impersonates = unsafe { OpenThreadToken(GetCurrentThread(), RIGHTS, 0, &raw mut token) };
-        assert_eq!(impersonates, 0);
+        assert!(token_of_thread(RIGHTS).is_err());
+        let nested = with_privilege("SeChangeNotifyPrivilege", || {
+            let refused = with_privilege("SeChangeNotifyPrivilege", || Ok(1));
+            assert!(token_of_thread(RIGHTS).is_ok());
+            Ok(refused)
+        });
+        assert_eq!(nested, Ok(Err(Code::NOT_PERMITTED)));
     }
 }
