@@ -111,7 +111,7 @@ fn target(directory: &impl AsHandle, name: &impl PathArg) -> Result<(isize, Vec<
     let name = name.to_path();
     let path = std::path::Path::new(&*name);
     let plain = path.components().all(|part| matches!(part, std::path::Component::Normal(_)));
-    if raw(directory) == raw(&CURRENT_DIRECTORY) || path.has_root() {
+    if raw(directory) == raw(&CURRENT_DIRECTORY) || path.is_absolute() {
         return Ok((0, native(path)?));
     }
     match plain {

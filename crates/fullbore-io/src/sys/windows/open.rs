@@ -42,7 +42,7 @@ fn is_current(directory: &impl AsHandle) -> bool {
 /// The root and the name of a file for the native interface.
 fn place(directory: &impl AsHandle, name: &OsStr) -> Result<(HANDLE, Vec<u16>)> {
     let path = Path::new(name);
-    let whole = raw(directory) == raw(&CURRENT_DIRECTORY) || path.has_root();
+    let whole = raw(directory) == raw(&CURRENT_DIRECTORY) || path.is_absolute();
     // The system decides if the name is a device's. In other directories it is a file's.
     if whole || is_device(name) && is_current(directory) {
         return Ok((std::ptr::null_mut(), native(path)?));
@@ -51,7 +51,8 @@ fn place(directory: &impl AsHandle, name: &OsStr) -> Result<(HANDLE, Vec<u16>)> 
     if name.is_empty() || name == "." {
         return Ok((root, Vec::new()));
     }
-    if path.components().any(|part| part == Component::ParentDir) {
+    // A root without a drive is that of the directory's.
+    if path.has_root() || path.components().any(|part| part == Component::ParentDir) {
         return Ok((std::ptr::null_mut(), native(&path_in(directory, path))?));
     }
     // Without the dots that `components` drops.
@@ -377,6 +378,17 @@ mod tests {
         let names: Vec<_> =
             std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, ["nul.txt"]);
+    }
+
+    #[test]
+    fn a_root_without_a_drive_is_that_of_the_directory() {
+        let directory = tempfile::tempdir().unwrap();
+        let held = open(directory.path(), OpenFlags::READ | OpenFlags::DIRECTORY, 0).unwrap();
+        let path = super::super::path::handle_path(&held);
+        let drive: std::path::PathBuf = path.components().take(2).collect();
+        let (root, name) = place(&held, r"\data\file".as_ref()).unwrap();
+        assert!(root.is_null());
+        assert_eq!(name, native(&drive.join(r"data\file")).unwrap());
     }
 
     #[test]
