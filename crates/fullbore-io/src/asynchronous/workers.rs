@@ -211,7 +211,8 @@ impl Dispatch {
         let mut waiting = Vec::new();
         loop {
             let mut core = self.lock();
-            if core.closing && core.parked.is_empty() {
+            // A thread that polls would go on without an operation to wait for; the next one starts another.
+            if core.parked.is_empty() && (core.closing || sys::WAITS_BY_POLLING) {
                 core.watches = false;
                 return;
             }
@@ -257,6 +258,45 @@ fn ready(wake: &Wake, waiting: &[(Key, File, Direction)]) -> sys::Result<Vec<boo
         ready => {
             wake.clear();
             ready
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+    use std::time::Instant;
+
+    use crate::asynchronous::{AsyncFile, Backend, Driver, DriverConfig};
+
+    use super::*;
+
+    #[test]
+    fn a_thread_that_polls_ends_when_no_operation_waits() {
+        let config = DriverConfig { backend: Backend::Threads, ..DriverConfig::default() };
+        let driver = Driver::new(config).unwrap();
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let file = AsyncFile::new(File::from_fd(reader.into(), "pipe").unwrap(), &driver);
+        let start = Instant::now();
+        let eventually = |mut done: Box<dyn FnMut() -> bool + '_>| {
+            while !done() {
+                assert!(start.elapsed() < Duration::from_secs(10));
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        };
+        let watches = || driver.dispatch().lock().watches;
+        // The second time by a new thread.
+        for _ in 0..2 {
+            let mut read = pin!(file.read_at(vec![0; 1], 0));
+            let mut context = Context::from_waker(Waker::noop());
+            assert!(read.as_mut().poll(&mut context).is_pending());
+            eventually(Box::new(|| !driver.dispatch().lock().parked.is_empty()));
+            assert!(watches());
+            writer.write_all(b"x").unwrap();
+            eventually(Box::new(|| read.as_mut().poll(&mut context).is_ready()));
+            eventually(Box::new(|| watches() != sys::WAITS_BY_POLLING));
         }
     }
 }

@@ -76,6 +76,9 @@ pub fn read_into_spare(file: impl AsFd, bytes: &mut Vec<u8>, most: usize, offset
     Ok(count)
 }
 
+/// False: [`wait_any`] sleeps until a file is ready.
+pub const WAITS_BY_POLLING: bool = false;
+
 /// Waits until one of the files is ready for a transfer in its direction, or failed, at most for `patience`; returns which are. Fails
 /// with [`Code::INTERRUPTED`] after a signal.
 pub fn wait_any(files: &[(BorrowedHandle<'_>, Direction)], patience: Option<Duration>) -> Result<Vec<bool>> {

@@ -11,7 +11,10 @@ use super::handle::{AsHandle, BorrowedHandle, Handle, owned, raw};
 use crate::buf::Direction;
 use crate::sys::code::{Code, Result};
 
-/// Polling interval for files that can block: the system has no call that waits for pipes.
+/// True: [`wait_any`] polls, because the system has no call that waits for pipes.
+pub const WAITS_BY_POLLING: bool = true;
+
+/// The interval of polling.
 const PAUSE: Duration = Duration::from_millis(1);
 
 pub fn pipe() -> Result<(Handle, Handle)> {
