@@ -60,10 +60,7 @@ pub fn space_of(path: impl PathArg) -> Result<Space> {
 /// transfers.
 pub fn lock_whole(file: impl AsHandle, request: LockRequest) -> Result<()> {
     let end = i64::MAX as u64;
-    match lock_range(file.as_handle(), &(end - 1..end), request, false) {
-        Err(Code::LOCKED) => Err(Code::WOULD_BLOCK),
-        outcome => outcome,
-    }
+    lock_range(file.as_handle(), &(end - 1..end), request, false)
 }
 
 /// Copies inside the system are Windows' own for whole files only.
@@ -378,7 +375,7 @@ pub(crate) fn finish_writeback(file: BorrowedHandle<'_>, _: Range<u64>) -> Resul
 }
 
 /// Sets or releases the lock of a range, which belongs to the open file and here binds the transfers of others, too. Without `wait`,
-/// fails with [`Code::LOCKED`] if another has a lock that conflicts.
+/// fails with [`Code::WOULD_BLOCK`] if another has a lock that conflicts.
 pub(crate) fn lock_range(
     file: BorrowedHandle<'_>,
     range: &Range<u64>,

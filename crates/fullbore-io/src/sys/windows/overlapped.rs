@@ -97,23 +97,20 @@ impl Queue {
         for entry in found {
             // SAFETY: the port has packets of this file alone, each with the first field of a slot, which lives.
             let index = unsafe { (*entry.lpOverlapped.cast_const().cast::<Slot>()).index };
-            let (error, bytes) = self.outcome(index)?;
+            let (error, bytes) = self.outcome(index);
             self.complete(index, error, bytes, out);
         }
         Ok(found.len())
     }
 
     /// The result of a transfer that has ended: the error, or 0, and the number of bytes.
-    fn outcome(&self, index: usize) -> io::Result<(u32, u32)> {
+    fn outcome(&self, index: usize) -> (u32, u32) {
         let mut bytes = 0;
         let call = &raw const self.slots[index].call;
         // SAFETY: the structure is that of a transfer of this file; the call does not wait.
         match unsafe { overlapped::GetOverlappedResult(raw(&self.file) as _, call, &raw mut bytes, 0) } {
-            0 => {
-                let error = io::Error::last_os_error();
-                Ok((error.raw_os_error().unwrap_or(w::ERROR_IO_DEVICE as i32) as u32, bytes))
-            }
-            _ => Ok((0, bytes)),
+            0 => (Code::last_number(), bytes),
+            _ => (0, bytes),
         }
     }
 
@@ -135,7 +132,7 @@ impl Queue {
         }
         let mut count = 0;
         for index in self.flying.clone() {
-            match self.outcome(index)? {
+            match self.outcome(index) {
                 (w::ERROR_IO_INCOMPLETE, _) => {}
                 (error, bytes) => {
                     self.complete(index, error, bytes, out);

@@ -2,14 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use windows_sys::Win32::Foundation::ERROR_BROKEN_PIPE;
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::Pipes as pipes;
 
 use super::code::check;
 use super::handle::{AsHandle, BorrowedHandle, Handle, owned, raw};
 use crate::buf::Direction;
-use crate::sys::code::{Code, Result};
+use crate::sys::code::Result;
 
 /// True: [`wait_any`] polls, because the system has no call that waits for pipes.
 pub const WAITS_BY_POLLING: bool = true;
@@ -68,7 +67,7 @@ fn is_ready(file: BorrowedHandle<'_>, direction: Direction) -> bool {
         )
     };
     match peeked {
-        0 => Code::last() == Code::from_number(ERROR_BROKEN_PIPE as i32) || available == 0,
+        0 => true,
         _ => available > 0,
     }
 }
