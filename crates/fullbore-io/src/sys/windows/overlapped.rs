@@ -372,7 +372,7 @@ impl Scatter {
             pages.extend(
                 (0..len as usize)
                     .step_by(self.page)
-                    .map(|at| fs::FILE_SEGMENT_ELEMENT { Buffer: start.wrapping_add(at).cast() }),
+                    .map(|at| fs::FILE_SEGMENT_ELEMENT { Alignment: address(at) }),
             );
         }
         // The list ends with a null address.
