@@ -434,11 +434,11 @@ mod tests {
 
     #[test]
     fn this_process_runs_on_processors_of_the_machine() {
-        assert!(group_limits().processors.is_none_or(|count| count > 0));
-        let (allowed, online) = (allowed_processors().unwrap(), online_processors().unwrap());
-        assert!(allowed >= 1 && allowed as u64 <= online, "{allowed} of {online}");
+        let (allowed, online) = (allowed_processors().unwrap() as u64, online_processors().unwrap());
+        assert!(allowed <= online, "{allowed} of {online}");
         // std counts those of one group.
-        assert!(std::thread::available_parallelism().unwrap().get() as u64 <= online);
+        let in_group = std::thread::available_parallelism().unwrap().get() as u64;
+        assert!(in_group == online || online > 64 && in_group < online, "{in_group} of {online}");
     }
 
     #[test]
