@@ -15,7 +15,7 @@ use windows_sys::Win32::System::Ioctl as ioctl;
 
 use super::code::{Function, check, check_status, function};
 use super::handle::{AsHandle, BorrowedHandle, CURRENT_DIRECTORY, Handle, OpenFlags, RawHandle, owned, raw};
-use super::information::{attribute_bits, call_at, control, ended, on_disk, query_native, set, set_len};
+use super::information::{attribute_bits, awaited_at, control, ended, on_disk, query_native, set, set_len};
 use super::names::guards;
 use super::open::{existing, reopen, status_flags};
 use super::path::{PathArg, handle_path, wide};
@@ -382,7 +382,7 @@ pub(crate) fn lock_range(
     request: LockRequest,
     wait: bool,
 ) -> Result<()> {
-    let mut at = call_at(range.start);
+    let mut at = awaited_at(range.start);
     // No file is longer.
     let end = range.end.min(i64::MAX as u64).max(range.start + 1);
     let len = end - range.start;

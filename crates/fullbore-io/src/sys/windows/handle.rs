@@ -6,6 +6,7 @@ use std::io;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, IntoRawHandle};
 
 use windows_sys::Win32::Foundation::{CloseHandle, HANDLE, INVALID_HANDLE_VALUE};
+use windows_sys::Win32::System::Threading::CreateEventW;
 
 use super::code::check;
 use crate::sys::code::{Code, Result};
@@ -49,6 +50,21 @@ pub(super) unsafe fn owned(handle: HANDLE) -> Result<Handle> {
         // SAFETY: guaranteed by the caller.
         handle => Ok(unsafe { Handle::from_raw_handle(handle) }),
     }
+}
+
+/// The end of the signalled state of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reset {
+    /// By a call, or the next transfer with the event.
+    ByHand,
+    /// By the wait that it ends.
+    ByWait,
+}
+
+pub(super) fn new_event(reset: Reset) -> Result<Handle> {
+    let by_hand = i32::from(reset == Reset::ByHand);
+    // SAFETY: a call without memory, whose handle nobody else has.
+    unsafe { owned(CreateEventW(std::ptr::null(), by_hand, 0, std::ptr::null())) }
 }
 
 /// Closes a handle. No call reports a failed write here: [`sync_all`](super::sync_all) does.

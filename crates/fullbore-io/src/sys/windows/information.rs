@@ -5,17 +5,17 @@ use std::sync::atomic::{Ordering, fence};
 
 use windows_sys::Wdk::Storage::FileSystem as nt;
 use windows_sys::Wdk::System::SystemServices::FILE_FS_DEVICE_INFORMATION;
-use windows_sys::Win32::Foundation::{ERROR_IO_PENDING, ERROR_MORE_DATA, STATUS_PENDING, WAIT_TIMEOUT};
+use windows_sys::Win32::Foundation::{ERROR_IO_PENDING, ERROR_MORE_DATA, STATUS_PENDING};
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::IO::{
     DeviceIoControl, GetOverlappedResult, IO_STATUS_BLOCK, OVERLAPPED, OVERLAPPED_0, OVERLAPPED_0_0,
 };
 use windows_sys::Win32::System::Ioctl::FILE_DEVICE_NULL;
-use windows_sys::Win32::System::Threading::WaitForSingleObject;
+use windows_sys::Win32::System::Threading::{INFINITE, WaitForSingleObject};
 use windows_sys::core::BOOL;
 
 use super::code::{check, check_naming, check_status};
-use super::handle::{AsHandle, raw};
+use super::handle::{AsHandle, Handle, Reset, new_event, raw};
 use crate::sys::code::{Code, Result};
 
 /// A structure of numbers that the system fills.
@@ -131,6 +131,18 @@ pub(super) fn call_at(offset: u64) -> OVERLAPPED {
     OVERLAPPED { Anonymous: OVERLAPPED_0 { Anonymous: place }, ..Default::default() }
 }
 
+/// As [`call_at`], for a call whose end this thread [waits for](ended). The event is the thread's own: a handle is signalled at the end
+/// of any of its calls, also of another thread's.
+pub(super) fn awaited_at(offset: u64) -> OVERLAPPED {
+    thread_local! {
+        static EVENT: Option<Handle> = new_event(Reset::ByHand).ok();
+    }
+    // A thread that is ending has none any more.
+    let event = EVENT.try_with(|event| event.as_ref().map(raw)).ok().flatten();
+    // The lowest bit keeps the call from a completion port of the handle, whose owner does not know the structure.
+    OVERLAPPED { hEvent: event.map_or(0, |event| event | 1) as _, ..call_at(offset) }
+}
+
 /// The number of bytes that a call with this structure moved, or the number of its error. On a handle whose calls do not wait, the
 /// call may run on: until it has ended, the system writes to the structure and to the memory of the call.
 pub(super) fn ended(
@@ -144,14 +156,12 @@ pub(super) fn ended(
         ERROR_IO_PENDING => {}
         error => return Err(error),
     }
+    let event = if call.hEvent.is_null() { raw(file) as _ } else { call.hEvent };
     let call = &raw const *call;
-    // SAFETY: the structure lives; the system changes its state once, when the call ends.
+    // SAFETY: the structure lives; the system changes its state once, when the call ends, and signals the event then.
     while unsafe { (&raw const (*call).Internal).read_volatile() } == STATUS_PENDING as usize {
-        // The handle is signalled at the end of any of its calls, also of another thread's.
-        // SAFETY: a call with a borrowed handle.
-        if unsafe { WaitForSingleObject(raw(file) as _, 1) } != WAIT_TIMEOUT {
-            std::thread::yield_now();
-        }
+        // SAFETY: a call with an open handle.
+        unsafe { WaitForSingleObject(event, INFINITE) };
     }
     fence(Ordering::Acquire);
     let mut moved = 0;
@@ -184,7 +194,7 @@ pub(super) fn answer<T: ?Sized>(
 ) -> Result<(Vec<u8>, bool)> {
     // Units of eight bytes, so that structures are aligned.
     let mut memory = vec![0u64; most.div_ceil(8)];
-    let mut call = OVERLAPPED::default();
+    let mut call = awaited_at(0);
     // SAFETY: the call reads the input, and writes the structure and at most the given number of bytes, until it has ended.
     let started = unsafe {
         DeviceIoControl(

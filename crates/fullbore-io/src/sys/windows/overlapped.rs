@@ -11,7 +11,7 @@ use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::{IO as overlapped, Threading as threading};
 
 use super::code::check;
-use super::handle::{AsHandle, Handle, owned, raw};
+use super::handle::{AsHandle, Handle, Reset, new_event, owned, raw};
 use super::information::call_at;
 use super::process::page_size;
 use crate::buf::{Completion, Direction, Request};
@@ -272,21 +272,6 @@ impl Port {
     }
 }
 
-/// The end of the signalled state of an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reset {
-    /// By a call, or the next transfer with the event.
-    ByHand,
-    /// By the wait that it ends.
-    ByWait,
-}
-
-pub(super) fn new_event(reset: Reset) -> SystemResult<Handle> {
-    let by_hand = i32::from(reset == Reset::ByHand);
-    // SAFETY: a call without memory, whose handle nobody else has.
-    unsafe { owned(threading::CreateEventW(std::ptr::null(), by_hand, 0, std::ptr::null())) }
-}
-
 fn slot(notice: Notice, index: usize) -> SystemResult<Box<Slot>> {
     let event = match notice {
         Notice::Event => Some(new_event(Reset::ByHand)?),
@@ -369,6 +354,8 @@ impl Scatter {
         let mut pages = Vec::new();
         for request in &mut run[..count] {
             let (start, len) = request.memory();
+            // The address as a number: the system reads all of its eight bytes.
+            let address = |at| start.wrapping_add(at).expose_provenance() as u64;
             pages.extend(
                 (0..len as usize)
                     .step_by(self.page)

@@ -14,7 +14,7 @@ use windows_sys::core::BOOL;
 use super::code::check;
 use super::extents::allocated;
 use super::handle::{AsHandle, BorrowedHandle, raw};
-use super::information::{call_at, ended, file_type, seekable};
+use super::information::{awaited_at, ended, file_type, seekable};
 use super::pipe::is_pipe;
 use super::status::status;
 use super::{console, device};
@@ -44,7 +44,7 @@ fn at(offset: u64) -> Result<OVERLAPPED> {
     if offset > i64::MAX as u64 {
         return Err(Code::INVALID);
     }
-    Ok(call_at(offset))
+    Ok(awaited_at(offset))
 }
 
 /// The bytes that one call moves of `len`: at most what its type holds, in whole blocks.
@@ -120,7 +120,7 @@ fn one_call(
         Some(offset) => Some(at(offset)?),
         // A pipe has no places, but its handle may be one whose calls do not wait. Such a handle of another file has no position: the
         // system refuses the transfer.
-        None => (file_type(file) == fs::FILE_TYPE_PIPE).then(|| call_at(0)),
+        None => (file_type(file) == fs::FILE_TYPE_PIPE).then(|| awaited_at(0)),
     };
     Ok(match place {
         Some(mut place) => {

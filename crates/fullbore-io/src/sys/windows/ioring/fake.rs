@@ -11,9 +11,8 @@ use windows_sys::Win32::System::IO::{GetOverlappedResult, OVERLAPPED};
 use windows_sys::Win32::System::Threading as threading;
 use windows_sys::core::HRESULT;
 
-use super::super::handle::{Handle, raw};
+use super::super::handle::{Handle, Reset, new_event, raw};
 use super::super::information::call_at;
-use super::super::overlapped::{Reset, new_event};
 use super::{Functions, Ring};
 
 pub(crate) fn open(file: Handle, depth: usize, write: bool) -> io::Result<Ring> {

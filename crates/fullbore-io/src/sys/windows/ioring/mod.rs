@@ -10,8 +10,8 @@ use windows_sys::Win32::System::Threading as threading;
 use windows_sys::core::HRESULT;
 
 use super::code::{Function, function};
-use super::handle::{Handle, raw};
-use super::overlapped::{Reset, moved, new_event};
+use super::handle::{Handle, Reset, new_event, raw};
+use super::overlapped::moved;
 use crate::buf::{Completion, Direction, Request};
 use crate::sys::code::Code;
 use crate::sys::types::{RequestQueue, drain};
