@@ -38,9 +38,13 @@ pub fn pipe_nonblocking() -> Result<(Handle, Handle)> {
 
 /// Creates a named pipe, and returns the handle of its server.
 #[cfg(test)]
-pub(super) fn named_pipe(name: &str, access: fs::FILE_FLAGS_AND_ATTRIBUTES) -> Handle {
+pub(super) fn named_pipe(
+    name: &str,
+    access: fs::FILE_FLAGS_AND_ATTRIBUTES,
+    mode: pipes::NAMED_PIPE_MODE,
+) -> Handle {
     let path = super::path::wide(name.as_ref()).unwrap();
-    let (mode, security) = (pipes::PIPE_TYPE_BYTE, std::ptr::null());
+    let security = std::ptr::null();
     // SAFETY: the name ends with a zero; nobody else has the handle.
     let server =
         unsafe { owned(pipes::CreateNamedPipeW(path.as_ptr(), access, mode, 1, 4096, 4096, 0, security)) };

@@ -275,9 +275,10 @@ mod tests {
         use super::super::handle::OpenFlags;
         use super::super::open::open;
         use super::super::pipe::named_pipe;
+        use windows_sys::Win32::System::Pipes::PIPE_TYPE_BYTE;
         let name = format!(r"\\.\pipe\fullbore-{}-status", std::process::id());
         assert_eq!(stat(&name).map(|_| ()), Err(Code::NOT_FOUND));
-        let server = named_pipe(&name, fs::PIPE_ACCESS_INBOUND);
+        let server = named_pipe(&name, fs::PIPE_ACCESS_INBOUND, PIPE_TYPE_BYTE);
         for _ in 0..3 {
             assert_eq!(stat(&name).unwrap().kind(), FileKind::Fifo);
         }

@@ -3,8 +3,8 @@
 use std::io::{self, IoSlice, IoSliceMut};
 
 use windows_sys::Win32::Foundation::{
-    ERROR_BROKEN_PIPE, ERROR_HANDLE_EOF, ERROR_INVALID_FUNCTION, ERROR_INVALID_PARAMETER, ERROR_NO_DATA,
-    ERROR_PIPE_NOT_CONNECTED, ERROR_SECTOR_NOT_FOUND,
+    ERROR_BROKEN_PIPE, ERROR_HANDLE_EOF, ERROR_INVALID_FUNCTION, ERROR_INVALID_PARAMETER, ERROR_MORE_DATA,
+    ERROR_NO_DATA, ERROR_PIPE_NOT_CONNECTED, ERROR_SECTOR_NOT_FOUND,
 };
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::IO::OVERLAPPED;
@@ -125,7 +125,11 @@ fn one_call(
     Ok(match place {
         Some(mut place) => {
             let started = call(std::ptr::null_mut(), &raw mut place);
-            ended(file, started, &mut place)
+            match ended(file, started, &mut place) {
+                // The first bytes of a longer message; the next call reads more of it.
+                Err(ERROR_MORE_DATA) => Ok(place.InternalHigh),
+                outcome => outcome,
+            }
         }
         None => {
             let mut moved = 0;
@@ -223,7 +227,8 @@ pub fn write_vectored_at(file: impl AsHandle, parts: &[IoSlice<'_>], offset: u64
     each(parts.iter(), |part, done| Ok((write_at(&file, part, offset + done)?, part.len())))
 }
 
-/// Moves the selected memory of `loan`, one call a piece; without an offset at the file's own position. No flag is supported.
+/// Moves the selected memory of `loan`, one call a piece; without an offset at the file's own position, and for a read into the first
+/// piece alone: behind the bytes that have arrived, a pipe would wait for more. No flag is supported.
 pub(crate) fn transfer_loan(
     loan: &mut Loan,
     file: BorrowedHandle<'_>,
@@ -237,7 +242,8 @@ pub(crate) fn transfer_loan(
         seekable(&file)?;
     }
     let direction = loan.direction();
-    let moved = each(loan.pieces().iter(), |piece, done| {
+    let most = if direction == Direction::Read && offset.is_none() { 1 } else { usize::MAX };
+    let moved = each(loan.pieces().iter().take(most), |piece, done| {
         let place = offset.map(|offset| offset + done);
         // SAFETY: the loan, which is borrowed mutably, owns the buffer that the pieces belong to; the bytes to write are
         // initialised.
@@ -311,22 +317,28 @@ pub fn position(file: impl AsHandle) -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc::channel;
+    use std::time::{Duration, Instant};
+
+    use windows_sys::Win32::System::Pipes::{
+        NAMED_PIPE_MODE, PIPE_READMODE_MESSAGE, PIPE_TYPE_BYTE, PIPE_TYPE_MESSAGE,
+    };
 
     use super::super::handle::{Handle, OpenFlags};
     use super::super::open::open;
-    use super::super::pipe::named_pipe;
+    use super::super::pipe::{named_pipe, pipe};
+    use super::super::process::thread_cpu_time;
     use super::*;
 
     /// A pipe whose reader has a handle for overlapped transfers.
-    fn overlapped_pipe() -> (Handle, Handle) {
-        let name = format!(r"\\.\pipe\fullbore-{}-transfer", std::process::id());
-        let reader = named_pipe(&name, fs::PIPE_ACCESS_INBOUND | fs::FILE_FLAG_OVERLAPPED);
+    fn overlapped_pipe(what: &str, mode: NAMED_PIPE_MODE) -> (Handle, Handle) {
+        let name = format!(r"\\.\pipe\fullbore-{}-{what}", std::process::id());
+        let reader = named_pipe(&name, fs::PIPE_ACCESS_INBOUND | fs::FILE_FLAG_OVERLAPPED, mode);
         (reader, open(&name, OpenFlags::WRITE, 0).unwrap())
     }
 
     #[test]
     fn transfers_of_overlapped_handles_end_before_their_calls_return() {
-        let (reader, writer) = overlapped_pipe();
+        let (reader, writer) = overlapped_pipe("transfer", PIPE_TYPE_BYTE);
         let (sender, results) = channel();
         std::thread::scope(|scope| {
             for _ in 0..2 {
@@ -334,18 +346,44 @@ mod tests {
                 scope.spawn(move || {
                     let mut bytes = [0; 3];
                     let count = read(reader, &mut bytes).unwrap();
-                    sender.send(bytes[..count].to_vec()).unwrap();
+                    sender.send((bytes[..count].to_vec(), thread_cpu_time())).unwrap();
                 });
             }
-            std::thread::sleep(std::time::Duration::from_millis(50));
             for message in [b"one", b"two"] {
+                // The end of one transfer neither ends the call of the other nor makes it poll.
+                std::thread::sleep(Duration::from_millis(300));
                 assert_eq!(write(&writer, message), Ok(3));
-                // The end of one transfer does not end the call of the other.
-                assert_eq!(results.recv().unwrap(), message);
+                let (bytes, used) = results.recv().unwrap();
+                assert!(bytes == message && used < Duration::from_millis(50), "{bytes:?} after {used:?}");
             }
         });
         drop(writer);
         assert_eq!(read(&reader, &mut [0; 3]), Ok(0));
+    }
+
+    #[test]
+    fn a_message_longer_than_the_memory_is_read_in_parts() {
+        let (reader, writer) = overlapped_pipe("message", PIPE_TYPE_MESSAGE | PIPE_READMODE_MESSAGE);
+        assert_eq!(write(&writer, b"message"), Ok(7));
+        let mut bytes = [0; 4];
+        assert_eq!((read(&reader, &mut bytes), &bytes), (Ok(4), b"mess"));
+        assert_eq!((read(&reader, &mut bytes), &bytes[..3]), (Ok(3), &b"age"[..]));
+    }
+
+    #[test]
+    fn a_scattered_read_of_a_pipe_waits_for_no_more_than_has_arrived() {
+        let (reader, writer) = pipe().unwrap();
+        assert_eq!(write(&writer, b"one"), Ok(3));
+        let mut loan = Loan::new(vec![Vec::new(), vec![0; 3], vec![0; 3]], Direction::Read);
+        // A read into the second piece would end only with the pipe.
+        let delayed = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_secs(1));
+            drop(writer);
+        });
+        let start = Instant::now();
+        let moved = transfer_loan(&mut loan, reader.as_handle(), None, TransferFlags::empty());
+        assert!(moved.unwrap() == 3 && start.elapsed() < Duration::from_millis(500), "{:?}", start.elapsed());
+        delayed.join().unwrap();
     }
 
     #[test]
