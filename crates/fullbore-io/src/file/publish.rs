@@ -75,8 +75,12 @@ pub(super) fn begin(place: TargetName, finish: Finish) -> Result<(File, OutputSt
 /// As [`begin`], under a temporary name.
 pub(super) fn begin_named(place: TargetName, finish: Finish) -> Result<(File, OutputState)> {
     let (temporary, fd) = create_named(&place, OpenFlags::READ_WRITE)?;
-    if let Finish::Inherit(_) = finish {
-        sys::make_private(&fd).map_err(|error| Error::io("protect", place.path(), error.into()))?;
+    // A network share may withhold the right to change access lists even from the owner of a file.
+    if let Finish::Inherit(_) = finish
+        && let Err(error) = sys::make_private(&fd)
+        && !is_refused(error)
+    {
+        return Err(Error::io("protect", place.path(), error.into()));
     }
     let file = File::from_fd(fd, place.path())?;
     Ok((file, OutputState::Named { place, finish, temporary }))

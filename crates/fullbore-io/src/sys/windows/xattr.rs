@@ -239,7 +239,11 @@ pub fn inherit(directory: impl AsHandle, name: impl PathArg, file: impl AsHandle
     }
     // Last: it may forbid the other changes.
     match descriptor(&old) {
-        Ok(value) => set_descriptor(&file, &value),
+        Ok(value) => match set_descriptor(&file, &value) {
+            // A network share without the right to change access lists: the file keeps that of new files.
+            Err(Code::ACCESS_DENIED) => Ok(()),
+            outcome => outcome,
+        },
         Err(Code::UNSUPPORTED) => Ok(()),
         Err(error) => Err(error),
     }
