@@ -29,7 +29,7 @@ impl File {
             return Ok(());
         }
         let refuse = |what: String| {
-            Err(Error::new(ErrorKind::Unsupported, "share blocks with the source", target.path(), what)
+            Err(Error::new(ErrorKind::Unsupported, "clone to", target.path(), what)
                 .at(offset)
                 .advise("copy_range copies what cannot be cloned"))
         };
@@ -44,7 +44,7 @@ impl File {
                 range.start, range.end
             )),
             Err(error) => {
-                Err(Error::io("share blocks with the source", target.path(), error.into()).at(offset))
+                Err(Error::io("clone to", target.path(), error.into()).at(offset))
             }
         }
     }
