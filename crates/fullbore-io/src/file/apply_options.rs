@@ -117,9 +117,7 @@ fn appending(kind: FileKind) -> OptionSupport {
 
 fn writing_through(kind: FileKind, in_memory: bool) -> Support {
     match kind {
-        FileKind::Regular if in_memory => {
-            Support::Unsupported("the file system is in memory: it has no device".to_owned())
-        }
+        FileKind::Regular if in_memory => Support::Unsupported("the file is not on a device".to_owned()),
         FileKind::Regular | FileKind::BlockDevice => Support::Native,
         kind => Support::Unsupported(format!("a {kind} stores nothing on a device")),
     }
@@ -133,9 +131,9 @@ fn hinted(fd: impl AsHandle, range: Range<u64>, hint: Hint) -> Support {
         Hint::WillNeed => Advice::WillNeed,
         Hint::NoReuse => Advice::NoReuse,
     };
-    // File systems in memory accept hints without an effect.
+    // File systems without a device accept hints without an effect.
     if off_device(&fd) {
-        return Support::Unsupported("the file system is in memory: it has no read-ahead".to_owned());
+        return Support::Unsupported("the file is not on a device: it has no read-ahead".to_owned());
     }
     // The system takes a length of 0 as "to the end".
     let len = if range.end == u64::MAX { None } else { Some(range.end.saturating_sub(range.start)) };

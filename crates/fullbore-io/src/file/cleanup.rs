@@ -1,6 +1,6 @@
 //! The list of files that an interrupted run must remove.
 //!
-//! Every temporary name is entered here before it exists, under the lock that [`cleanup`] takes and never releases. So
+//! Every temporary name is created and entered here under the lock that [`cleanup`] takes and never releases. So
 //! the signal thread can remove all of them at any moment, and none can appear afterwards.
 
 use std::cell::Cell;

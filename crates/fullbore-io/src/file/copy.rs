@@ -43,9 +43,7 @@ impl File {
                 "the range {}..{} is not in the file, not of whole blocks, or overlaps its target",
                 range.start, range.end
             )),
-            Err(error) => {
-                Err(Error::io("clone to", target.path(), error.into()).at(offset))
-            }
+            Err(error) => Err(Error::io("clone to", target.path(), error.into()).at(offset)),
         }
     }
 

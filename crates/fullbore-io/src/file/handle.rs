@@ -269,7 +269,8 @@ impl File {
             .map_err(|error| Error::io("create", name, error.into()))
     }
 
-    /// Opens the inode again, through `/proc`, because the path may refer to another file by now, or to none.
+    /// Opens the file again: on Linux through `/proc`, because its path may refer to another file by now, or to none; elsewhere by
+    /// the path.
     #[doc(hidden)]
     pub fn reopen_fd(&self, write: bool) -> io::Result<Handle> {
         self.reopen_fd_with(if write { OpenFlags::READ_WRITE } else { OpenFlags::READ })

@@ -13,11 +13,11 @@ use crate::quote::Shown;
 /// Default size of the buffer in bytes: that of std's `BufReader` and `BufWriter`.
 const BUFFER: usize = 8 << 10;
 
-/// A file read and written at a position that is kept in memory: seeking makes no system call, and streams over clones
-/// of one [`File`] have separate positions.
+/// A file read and written at a position that is kept in memory: seeking makes no system call unless bytes are pending
+/// or the distance is from the end, and streams over clones of one [`File`] have separate positions.
 ///
-/// The buffer is allocated on first use. A read or write of at least the buffer's size bypasses it. As everywhere in
-/// this crate, a write moves fewer bytes only if an error followed, which the next write returns. Files that are not seekable (pipes, sockets, terminals) are read
+/// The buffer is allocated on first use. A read or write of at least the buffer's size bypasses it. A write moves
+/// fewer bytes only if an error followed, which the next write returns. Files that are not seekable (pipes, sockets, terminals) are read
 /// and written sequentially: a read requests no more bytes from the system than its caller requests, so that the two
 /// ends of a pipe never wait for each other; only [`BufRead`] fills the buffer there. A file opened in append
 /// mode is written at its end, whatever the position.
