@@ -125,11 +125,15 @@ impl RequestedStrategy {
         self.spec.apply(Strategy::plain())
     }
 
-    /// Refuses a plan that replaced a requested method.
+    /// Refuses a plan that replaced a requested method or reduced the depth, unless the memory budget divides it among several
+    /// workers.
     pub(crate) fn check_granted(&self, planned: &Plan, path: &Path) -> Result<()> {
         let kept = |spec: Option<&Method>, got: &Method| spec.is_none_or(|spec| spec == got);
         let read = kept(self.spec.read, planned.strategy.read) || planned.plan_input.len.is_none();
-        if read && kept(self.spec.write, planned.strategy.write) {
+        let Strategy { read: reader, write: writer, workers, depth, .. } = planned.strategy;
+        let deepest = reader.capabilities.depth.max(writer.capabilities.depth);
+        let deep = |spec| spec <= depth || workers > 1 && spec <= deepest;
+        if read && kept(self.spec.write, writer) && self.spec.depth.is_none_or(deep) {
             return Ok(());
         }
         Err(Error::new(ErrorKind::Unsupported, "measure", path, planned.notes.join("; ")))
@@ -174,6 +178,27 @@ mod tests {
         let fixed = RequestedStrategy::or_contenders("method=mmap", Some("4K"), None).unwrap();
         assert!(!fixed.is_contenders() && !fixed.is_adaptive());
         assert!(RequestedStrategy::or_contenders("auto", None, None).unwrap().is_adaptive());
+    }
+
+    #[test]
+    fn a_depth_that_is_not_granted_is_an_error() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = File::create_new(directory.path().join("file")).unwrap();
+        file.set_len(64 << 20).unwrap();
+        let plan = |strategy: &str, depth| {
+            let requested = RequestedStrategy::new(strategy, None, Some(depth)).unwrap();
+            requested.plan(Purpose::Fold, &file, 64 << 20, None)
+        };
+        let refused = plan("method=buffered,workers=1", 8).unwrap_err().to_string();
+        assert!(refused.contains("depth=1: the maximum of the methods used"), "{refused}");
+        assert!(plan("method=buffered,workers=2,model=pool", 8).is_err());
+        assert_eq!(plan("method=buffered,workers=1", 1).unwrap().strategy.depth, 1);
+        // The memory budget: of one worker the cell would be that of a smaller depth.
+        let refused = plan("method=vectored,request=4M,workers=1", 64).unwrap_err().to_string();
+        assert!(refused.contains("of memory"), "{refused}");
+        assert!(
+            plan("method=vectored,request=1M,workers=8,model=pool,stripe=8M", 8).unwrap().strategy.depth < 8
+        );
     }
 
     #[test]
