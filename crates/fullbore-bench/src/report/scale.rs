@@ -18,7 +18,7 @@ pub(super) struct Scale {
 impl Scale {
     /// A linear axis from 0 to a round number not below `highest`.
     pub(super) fn linear(highest: f64, from: f64, to: f64) -> Self {
-        let highest = if highest > 0.0 && highest.is_finite() { highest } else { 1.0 };
+        let highest = if highest > 1e-300 && highest.is_finite() { highest } else { 1.0 };
         let step = round_step(highest / 5.0);
         let steps = (highest / step - 1e-9).ceil().max(1.0);
         let ticks = (0..=steps as usize).map(|i| i as f64 * step).collect();
@@ -164,7 +164,10 @@ mod tests {
         let scale = Scale::linear(11.5, 300.0, 0.0);
         assert_eq!(scale.ticks, [0.0, 2.5, 5.0, 7.5, 10.0, 12.5]);
         assert_eq!((scale.place(0.0), scale.place(12.5), scale.place(6.25)), (300.0, 0.0, 150.0));
-        assert_eq!(Scale::linear(0.0, 0.0, 1.0).highest(), 1.0);
+        // A step of a subnormal number would be 0.
+        for highest in [0.0, 5e-324, f64::NAN, f64::INFINITY] {
+            assert_eq!(Scale::linear(highest, 0.0, 1.0).highest(), 1.0);
+        }
         assert_eq!(Scale::linear(10.0, 0.0, 1.0).highest(), 10.0);
     }
 
