@@ -68,19 +68,17 @@ fn is_own(directory: &Handle) -> sys::Result<bool> {
 /// Creates the directory; also returns the one that it is in, held open, and its name there.
 fn create(parent: &Path, seed: u64, notes: &mut Vec<String>) -> Result<(Temporary, (Arc<Handle>, OsString))> {
     const ATTEMPTS: u32 = 16;
+    let failed = |error: std::io::Error| Error::io("create test files there", parent, error);
+    let directory = HeldDir::open(parent).and_then(|directory| directory.fd()).map_err(failed)?;
     let stem = format!(".fullbore-bench-{}-{seed:x}", std::process::id());
     let mut attempt = 0;
     loop {
-        let name = if attempt == 0 { stem.clone() } else { format!("{stem}-{attempt}") };
-        let path = parent.join(name);
-        let made = Temporary::make_tree(path.clone(), |path| {
-            let make = || {
-                let (directory, name) = HeldDir::of(path)?;
-                let directory = directory.fd()?;
-                sys::make_directory(&directory, &name, 0o700)?;
-                Ok((directory, name))
-            };
-            make().map_err(|error: std::io::Error| Error::io("create", path, error))
+        let name = OsString::from(if attempt == 0 { stem.clone() } else { format!("{stem}-{attempt}") });
+        let path = parent.join(&name);
+        let made = Temporary::make_tree(path.clone(), |_| {
+            let made = sys::make_directory(&directory, &name, 0o700);
+            made.map_err(|error| failed(error.into()))?;
+            Ok((directory.clone(), name))
         });
         match made {
             Err(error) if error.kind() == ErrorKind::AlreadyExists && attempt < ATTEMPTS => {
