@@ -325,8 +325,8 @@ impl Limit {
         match self {
             Self::Processor => "CPU time of requests",
             Self::Memory => "memory copy",
-            Self::Latency => "time of a request (more in flight help)",
-            Self::Transfer => "transfer of one request (more in flight help)",
+            Self::Latency => "time of a request (more requests in flight help)",
+            Self::Transfer => "transfer of one request (more requests in flight help)",
             Self::DeviceRequests => "requests per second of the device",
             Self::DeviceBandwidth => "bandwidth of the device",
             Self::Bus => "bus shared by the disks",

@@ -167,7 +167,7 @@ pub fn export(document: &Document, wanted: JobSource<'_>, directory: &Path) -> R
                 let known: Vec<&str> = choices.iter().map(|choice| choice.job.as_str()).collect();
                 let known = if known.is_empty() { "none".into() } else { known.join("; ") };
                 return Err(Unsupported(format!(
-                    "no strategy was chosen for {kind:?}; kinds with one: {known}"
+                    "no strategy was chosen for {kind:?}; there are strategies for: {known}"
                 )));
             }
             let mut text = String::new();

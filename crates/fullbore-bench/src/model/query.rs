@@ -72,7 +72,7 @@ impl Query {
         for word in words.iter().flat_map(|word| word.split(',')) {
             let Some((name, value)) = word.split_once('=') else {
                 return Err(QueryError(format!(
-                    "{word:?} has no value: write field=value, fields are {FIELDS}"
+                    "{word:?} has no value: write field=value; the fields are {FIELDS}"
                 )));
             };
             let field = match (name, value) {

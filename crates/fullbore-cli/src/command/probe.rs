@@ -13,8 +13,9 @@ use crate::exit::Exit;
 
 /// Print the facts of a path: file system, device, layout, page cache and usable access methods
 ///
-/// Files are read, never written. In a directory, a nameless file is created, tried and removed. Pipes, sockets and
-/// character devices are not opened.
+/// Files are read, never written. For a file, a temporary file is created beside it, as the target of methods that copy from
+/// file to file, and removed. In a directory, a nameless file is created, tried and removed. Pipes, sockets and character
+/// devices are not opened.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit status: 0 done, 2 error.")]
 pub(crate) struct Probe {

@@ -1,11 +1,10 @@
 //! `fullbore bench export`: writes a measured cell as another program's job.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use clap::Args;
-use fullbore_bench::document::{Document, document_file};
+use fullbore_bench::document::document_file;
 use fullbore_bench::fio::{self, JobSource};
 
 use crate::exit::Exit;
@@ -25,7 +24,7 @@ pub(crate) struct Export {
     #[arg(long, value_name = "KIND")]
     job: Option<String>,
 
-    /// Results document or folder of a run [default: the latest run below the current directory]
+    /// Results document or folder of a run; - is standard input [default: the latest run below the current directory]
     #[arg(long, value_name = "FILE|FOLDER")]
     from: Option<PathBuf>,
 
@@ -40,10 +39,8 @@ impl Export {
             Some(from) => from,
             None => latest(Path::new("."), "--from")?,
         };
-        let path = document_file(&from);
-        let failure = |error: &dyn std::fmt::Display| Exit::failure(format!("{}: {error}", path.display()));
-        let file = File::open(&path).map_err(|error| failure(&error))?;
-        let document = Document::read(file).map_err(|error| failure(&error))?;
+        let document = crate::command::report::read(&from)?;
+        let failure = |error: &dyn std::fmt::Display| Exit::failure(format!("{}: {error}", from.display()));
         let wanted = match (&self.cell, &self.job) {
             (Some(id), _) => JobSource::Cell(id),
             (None, Some(kind)) => JobSource::Choice(kind),

@@ -47,11 +47,10 @@ impl List {
         let mut text = String::new();
         for (name, experiments) in sets {
             let cells: usize = experiments.iter().map(|(_, cells)| cells).sum();
-            let title = match experiments.as_slice() {
-                [(one, _)] => one.title.clone(),
-                several => format!("{} experiments in sequence: the default run of `bench`", several.len()),
+            let title = match name {
+                "quick" => format!("{} experiments: the default run of `bench`", experiments.len()),
+                _ => experiments[0].0.title.clone(),
             };
-            let title = if name == "quick" { title } else { experiments[0].0.title.clone() };
             text += &format!("{name:widest$}  {cells:>3} cells  {title}\n");
         }
         Exit::print(&text)
@@ -62,14 +61,17 @@ impl Show {
     pub(crate) fn run(self) -> Result<(), Exit> {
         match built_in(&self.name) {
             Some(set) => Exit::print(set.text),
-            None => Err(Exit::failure(unknown(&self.name))),
+            None => Err(Exit::failure(no_such("experiment", &self.name))),
         }
     }
 }
 
-/// Returns the message for an unknown experiment name.
+/// Returns the message for a name of nothing.
+fn no_such(what: &str, name: &str) -> String {
+    format!("{name}: no such {what}: `fullbore bench list` prints the names")
+}
+
+/// Returns the message for a name of neither an experiment nor a file.
 pub(super) fn unknown(name: &str) -> String {
-    format!(
-        "{name}: no such experiment or file: `fullbore bench list` prints the names; the name of a file ends in .toml"
-    )
+    no_such("experiment or file", name) + "; the name of a file ends in .toml"
 }
