@@ -17,7 +17,7 @@ pub const SCHEMA: &str = "fullbore.results";
 pub const VERSION: u32 = 1;
 
 /// Minor version that this build writes: number of additions within the version.
-pub const MINOR: u32 = 5;
+pub const MINOR: u32 = 6;
 
 /// One run of the meter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -82,6 +82,9 @@ pub struct Run {
     /// True if fio runs the cells, too; `--resume` continues with it.
     #[serde(default)]
     pub with_fio: bool,
+    /// True if no profile is saved; `--resume` saves none either.
+    #[serde(default)]
+    pub no_save: bool,
     /// The requested regime.
     #[serde(default)]
     pub regime: Regime,

@@ -54,6 +54,7 @@ impl DocumentBuilder {
             directories: if directories.len() > 1 { directories } else { Vec::new() },
             sets: options.sets.clone(),
             with_fio: options.with_fio,
+            no_save: options.no_save,
             regime: options.regime,
             precision: Some(options.precision),
             ..Run::default()

@@ -34,6 +34,8 @@ pub struct Options {
     pub resume: Option<Document>,
     /// True if fio also runs every cell that it can.
     pub with_fio: bool,
+    /// True if the caller saves no profile: for the document, because a resumed run saves none either.
+    pub no_save: bool,
     /// Path of the program `fullbore` itself, which is compared with other commands; `None`: unknown.
     pub program: Option<PathBuf>,
 }
@@ -55,6 +57,7 @@ impl Default for Options {
             resume: None,
             program: None,
             with_fio: false,
+            no_save: false,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `fullbore bench`: the quick run, its results, and clean-up.
 
+use crate::report::results;
 use crate::support::*;
 use fullbore_bench::document::{Cell, Document, Proof, Regime};
 
@@ -132,7 +133,8 @@ fn unmeasurable_directories_are_rejected_first() {
         ("bench export --fio --job read", ["--from"; 2]),
         ("predict read request=64K", ["--results", "fullbore bench"]),
     ] {
-        dir.run(words).fails(2, &told);
+        let ended = dir.run(words).fails(2, &told);
+        assert!(!ended.stderr.contains(".fullbore-bench-"), "{ended}");
     }
     assert_eq!(dir.names(), ["file", "taken"]);
 }
@@ -198,8 +200,15 @@ fn bad_experiments_are_rejected_with_place_and_advice() {
     dir.run("bench run").fails(2, &["NAME|FILE.toml"]);
     dir.run("bench run roof --precision 0").fails(2, &["--precision"]);
     dir.run("bench run --resume nowhere").fails(2, &["nowhere", "results folder"]);
-    dir.run("bench show nope").fails(2, &["nope", "bench list"]);
-    assert_eq!(dir.names(), ["text.toml", "wrong.toml"]);
+    let ended = dir.run("bench show nope").fails(2, &["nope", "bench list"]);
+    assert!(!ended.stderr.contains(".toml"), "show takes no file: {ended}");
+    // A document without its experiments keeps its measurements.
+    dir.directories(["old"]);
+    let measured = serde_json::to_string(&results(&[1e9], 1)).unwrap();
+    dir.file("old/results.json", &measured);
+    dir.run("bench run --resume old --time 10").fails(2, &["old", "does not contain its experiments"]);
+    assert_eq!(dir.read("old/results.json"), measured.as_bytes());
+    assert_eq!(dir.names(), ["old", "text.toml", "wrong.toml"]);
 }
 
 #[test]
@@ -231,6 +240,16 @@ fn stopped_run_resumes(gently: bool) {
     let samples =
         |document: &Document| document.cells.iter().map(|cell| cell.samples.clone()).collect::<Vec<_>>();
     assert!(samples(&before).iter().any(|samples| !samples.is_empty()));
+
+    // The files of an earlier end show no longer what is measured.
+    dir.files(["results/report.html", "results/results.csv"], "old");
+    let mut running = start(&mut dir.command("bench run --resume results --time 60"));
+    assert_eventually("new measurements", vec!["results.json".to_owned()], || {
+        let named = |name: &String| !name.starts_with('.');
+        names(&dir.at("results")).into_iter().filter(named).collect()
+    });
+    running.stop(gently);
+    running.end();
 
     dir.run("bench run --resume results --time 10 --precision 50").succeeds();
     let after = document(&place);
@@ -279,6 +298,9 @@ fn cell_and_choice_become_valid_fio_jobs() {
     let file = place.join("fullbore-fio-test").display().to_string().replace(':', "\\:");
     assert!(job.contains(&format!("filename={file}\n")), "{job}");
     let chosen = export("--job read --from fullbore-results-1").succeeds().text();
+    let document = dir.read("fullbore-results-1/results.json");
+    let piped = run_with(&mut dir.command("bench export --fio --job read --from -"), &document);
+    assert_eq!(piped.succeeds().text(), chosen);
     assert!(chosen.contains("[read, warm]\n") && chosen.contains("ioengine=psync\n"), "{chosen}");
 
     if let Some(()) = or_skip("check by fio", installed("fio")) {
@@ -293,4 +315,7 @@ fn cell_and_choice_become_valid_fio_jobs() {
     export("--job read --from missing.json").fails(2, &["missing.json"]);
     export("").fails(2, &["CELL"]);
     assert_eq!(dir.names().iter().filter(|name| name.contains("fio-test")).count(), 0, "no file is created");
+
+    dir.run("bench run --resume fullbore-results-1 --time 10").succeeds();
+    assert!(!dir.at("config").exists(), "a run that is resumed saves no profile either");
 }

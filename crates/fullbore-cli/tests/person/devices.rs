@@ -77,4 +77,11 @@ fn block_device_needs_serial_and_no_data() {
     let reads = document.cells.iter().filter(|cell| cell.labels.method == "direct");
     assert_eq!(reads.count(), 2, "{document:?}");
     assert!(!dir.at("config").exists(), "a device has no profile");
+
+    let words = format!("{} --precision 0.001", measure(&serial, 60).replace("--precision 50", ""));
+    let mut running = start(&mut dir.command(&words.replace("--output results", "--output stopped")));
+    assert_eventually("results", true, || dir.at("stopped/results.json").exists());
+    running.stop(true);
+    let ended = running.end();
+    assert!(ended.stderr.contains("so far are in stopped") && !ended.stderr.contains("--resume"), "{ended}");
 }

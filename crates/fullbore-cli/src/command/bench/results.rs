@@ -11,11 +11,17 @@ use fullbore::file::{Durability, FileKind, HeldDir, Output, Placement, Temporary
 use fullbore::quote::Shown;
 use fullbore::stream::FileStream;
 use fullbore::sys::{self, AtFlags};
-use fullbore_bench::document::{DOCUMENT, Document, rfc3339};
+use fullbore_bench::document::{DOCUMENT, Document, Run, rfc3339};
 use fullbore_bench::{csv, report};
 use fullbore_cli::progress::note_end;
 
 use crate::exit::Exit;
+
+/// The samples as CSV.
+const TABLE: &str = "results.csv";
+
+/// The report as an HTML page.
+const REPORT: &str = "report.html";
 
 pub(super) struct ResultsFolder {
     path: PathBuf,
@@ -23,6 +29,8 @@ pub(super) struct ResultsFolder {
     held: HeldDir,
     /// Removes the folder if a run fails or is interrupted before its first measurement.
     empty: Option<Temporary>,
+    /// True while the report and the table are those of the run before it was resumed.
+    stale: bool,
 }
 
 impl ResultsFolder {
@@ -40,7 +48,7 @@ impl ResultsFolder {
         .map_err(|error| error.advise("name another with --output"))?;
         let open = HeldDir::of(&path).and_then(|(directory, name)| directory.child(name, false));
         let held = open.map_err(|error| Error::io("open the results folder", &path, error))?;
-        Ok(Self { path, held, empty: Some(folder) })
+        Ok(Self { path, held, empty: Some(folder), stale: false })
     }
 
     /// Opens the folder of an interrupted run, and loads its measurements.
@@ -52,7 +60,7 @@ impl ResultsFolder {
         let document = Document::read(file)
             .map_err(|error| Exit::failure(format!("{}: cannot resume: {error}", place.display())))?;
         let held = HeldDir::open(&path).map_err(|error| Error::io("open", &path, error))?;
-        Ok((Self { path, held, empty: None }, document))
+        Ok((Self { path, held, empty: None, stale: true }, document))
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -65,20 +73,27 @@ impl ResultsFolder {
         if let Some(folder) = self.empty.take() {
             folder.keep();
         }
+        if std::mem::take(&mut self.stale) {
+            let directory = self.held.fd().map_err(|error| Error::io("open", &self.path, error))?;
+            for name in [TABLE, REPORT] {
+                let _ = sys::remove(&directory, OsStr::new(name), AtFlags::empty());
+            }
+        }
         let folder = Shown(&self.path);
-        note_end(format!(
-            "the measurements so far are in {folder}: fullbore bench run --resume {folder} continues"
-        ));
+        let resume = match measures_device(&document.run) {
+            true => String::new(),
+            false => format!(": fullbore bench run --resume {folder} continues"),
+        };
+        note_end(format!("the measurements so far are in {folder}{resume}"));
         Ok(())
     }
 
     /// Writes all files of the folder.
     pub(super) fn finish(&mut self, document: &Document) -> Result<(), Exit> {
-        self.replace("results.csv", |file| csv::write(document, file).map_err(|error| error.to_string()))?;
+        self.replace(TABLE, |file| csv::write(document, file).map_err(|error| error.to_string()))?;
         let html = report::html(document);
-        self.replace("report.html", |file| {
-            file.write_all(html.as_bytes()).map_err(|error| error.to_string())
-        })?;
+        self.replace(REPORT, |file| file.write_all(html.as_bytes()).map_err(|error| error.to_string()))?;
+        self.stale = false;
         self.keep(document)
     }
 
@@ -104,6 +119,19 @@ impl ResultsFolder {
         output.commit(Durability::None)?;
         Ok(())
     }
+}
+
+/// Returns the paths that a run measured.
+pub(super) fn directories(run: &Run) -> Vec<PathBuf> {
+    match run.directories.as_slice() {
+        [] => vec![PathBuf::from(&run.directory)],
+        several => several.iter().map(PathBuf::from).collect(),
+    }
+}
+
+/// True for a run of a whole block device, which cannot be resumed.
+pub(super) fn measures_device(run: &Run) -> bool {
+    directories(run).iter().any(|path| path.exists() && !path.is_dir())
 }
 
 /// Returns date and time in a form usable in a file name.

@@ -16,7 +16,7 @@ use fullbore_cli::values::{choices, names};
 
 use super::list::unknown;
 use super::live::LiveDisplay;
-use super::results::ResultsFolder;
+use super::results::{ResultsFolder, directories, measures_device};
 use crate::command::report::table_options;
 use crate::exit::Exit;
 
@@ -206,9 +206,7 @@ impl MeasureArgs {
         device: Option<(PathBuf, String)>,
         with_fio: bool,
     ) -> Result<(), Exit> {
-        // A cell measured by two programs takes twice as long.
-        let twice = if with_fio && self.time.is_none() { 2 } else { 1 };
-        let time = self.time(&sets)? * twice;
+        let time = self.time(&sets, with_fio)?;
         let folder = ResultsFolder::make(self.output.clone())?;
         let options = Options {
             directories: self.dir.clone(),
@@ -227,33 +225,31 @@ impl MeasureArgs {
 
     fn resume_run(self, folder: ResultsFolder, document: Document) -> Result<(), Exit> {
         let run = &document.run;
+        let refused = |why: &str| Err(Exit::failure(format!("{}: {why}", folder.path().display())));
         if run.complete && self.time.is_none() && self.precision.is_none() {
-            return Err(Exit::failure(format!(
-                "{}: the run is complete: --time SECONDS or --precision PERCENT continues it",
-                folder.path().display()
-            )));
+            return refused("the run is complete: --time SECONDS or --precision PERCENT continues it");
         }
-        let directories = match run.directories.as_slice() {
-            [] => vec![PathBuf::from(&run.directory)],
-            several => several.iter().map(PathBuf::from).collect(),
-        };
-        if directories.iter().any(|path| path.exists() && !path.is_dir()) {
-            let place = folder.path().display();
-            return Err(Exit::failure(format!("{place}: runs of a whole device cannot be resumed")));
+        if measures_device(run) {
+            return refused("runs of a whole device cannot be resumed");
         }
+        if run.sets.is_empty() {
+            return refused("the document does not contain its experiments, so it cannot be resumed");
+        }
+        let with_fio =
+            run.with_fio || document.cells.iter().any(|cell| cell.labels.peer.as_deref() == Some("fio"));
         let defaults = self.options();
         let options = Options {
-            directories,
+            directories: directories(run),
             size: Some(run.file_bytes),
-            time: self.time(&run.sets)?,
+            time: self.time(&run.sets, with_fio)?,
             seed: run.seed,
             precision: self.precision.or(run.precision).unwrap_or(defaults.precision),
             regime: self.regime.unwrap_or(run.regime),
             may_leave_out: may_leave_out(&run.sets),
             sets: run.sets.clone(),
             command: run.command.clone(),
-            with_fio: run.with_fio
-                || document.cells.iter().any(|cell| cell.labels.peer.as_deref() == Some("fio")),
+            no_save: self.no_save || run.no_save,
+            with_fio,
             resume: Some(document),
             ..defaults
         };
@@ -266,19 +262,21 @@ impl MeasureArgs {
             precision: self.precision.unwrap_or(defaults.precision),
             regime: self.regime.unwrap_or(defaults.regime),
             program: std::env::current_exe().ok(),
+            no_save: self.no_save,
             ..defaults
         }
     }
 
-    /// Returns the time limit: the flag's, or one by the number of cells.
-    fn time(&self, sets: &[(String, String)]) -> Result<Duration, Exit> {
+    /// Returns the time limit: the flag's, or one by the number of cells, each of which two programs measure if fio does, too.
+    fn time(&self, sets: &[(String, String)], with_fio: bool) -> Result<Duration, Exit> {
         let mut cells = 0;
         for (name, text) in sets {
             cells += shares(text).map_err(|error| Exit::failure(format!("{name}: {error}")))?;
         }
         let by_cells = (cells as f64 * CELL_TIME).clamp(RUN_TIME.0, RUN_TIME.1);
         let usual = if may_leave_out(sets) { QUICK_TIME } else { Duration::from_secs_f64(by_cells) };
-        Ok(self.time.map_or(usual, Duration::from_secs))
+        let programs = if with_fio { 2 } else { 1 };
+        Ok(self.time.map_or(usual * programs, Duration::from_secs))
     }
 
     fn execute(&self, options: &Options, mut folder: ResultsFolder) -> Result<(), Exit> {
@@ -294,7 +292,7 @@ impl MeasureArgs {
         // A full disk does not hide the figures.
         let written = folder.finish(&document);
         // A run without a strategy for any job has nothing to save for the other commands; a burst soon ends.
-        let saves = !self.no_save && options.regime != Regime::Burst;
+        let saves = !options.no_save && options.regime != Regime::Burst;
         let worth = profile.filter(|(_, measured)| saves && !measured.entries.is_empty());
         let saved = worth.map(|profile| save(profile, &document));
         if self.json {
@@ -324,8 +322,8 @@ impl MeasureArgs {
     }
 }
 
-/// Adds the results to the profile. A job keeps the entry of an earlier run if this one has no trial for it but only reads, or a
-/// single sample of its choice and the known entry has an interval.
+/// Adds the results to the profile. A job keeps the entry of an earlier run if this run measured no trial of the job itself, only
+/// plain reads, or a single sample of its choice and the known entry has an interval.
 fn save(
     (key, measured): (String, fullbore::strategy::FileSystem),
     document: &Document,
