@@ -190,16 +190,17 @@ impl Report {
         if document.cells.is_empty() {
             return Err(Exit::failure(format!("{name}: no cells to show")));
         }
+        let shown = document.printable();
         let files = self.files(
-            || report::html(document),
-            || report::markdown(document),
+            || report::html(&shown),
+            || report::markdown(&shown),
             |samples| csv::write(document, samples).map_err(Exit::failure),
         )?;
-        let pictures = self.svg.as_deref().map(|directory| pictures(document, directory)).transpose()?;
+        let pictures = self.svg.as_deref().map(|directory| pictures(&shown, directory)).transpose()?;
         self.write_outputs(files, pictures, || {
             if !self.json {
                 let view = if self.full { table::render } else { table::summary };
-                return Ok(view(document, table_options()).into_bytes());
+                return Ok(view(&shown, table_options()).into_bytes());
             }
             let mut text = Vec::new();
             document.write(&mut text).map_err(Exit::failure)?;
@@ -233,11 +234,10 @@ impl Report {
             ..Options::default()
         };
         options.margin = compare_args.margin.unwrap_or(options.margin);
-        fn source((name, document): &(String, Document)) -> Source<'_> {
-            Source { name, document }
-        }
-        let others: Vec<Source<'_>> = others.iter().map(source).collect();
-        let found = comparison::compare(source(baseline), &others, &options)
+        let shown: Vec<_> = others.iter().map(|(name, document)| (name, document.printable())).collect();
+        let others: Vec<_> = shown.iter().map(|(name, document)| Source { name, document }).collect();
+        let (name, document) = (&baseline.0, &baseline.1.printable());
+        let found = comparison::compare(Source { name, document }, &others, &options)
             .map_err(|error: Error| Exit::failure(error))?;
         let files = self.files(
             || comparison::html(&found),
@@ -275,6 +275,7 @@ impl Report {
             stream.close()?;
             outputs.push(output);
         }
+        let is_table = to_stdout.is_none() && !self.json;
         let text = match to_stdout {
             Some(content) => content,
             None if self.quiet => Vec::new(),
@@ -286,7 +287,12 @@ impl Report {
         if let Some(pictures) = pictures {
             pictures.keep();
         }
-        if text.is_empty() { Ok(()) } else { Exit::print_raw(&text) }
+        match text.is_empty() {
+            true => Ok(()),
+            // A table may have colours; the names in it are escaped.
+            false if is_table => Exit::print_raw(&text),
+            false => Exit::print(&text),
+        }
     }
 }
 
@@ -366,9 +372,7 @@ pub(super) fn read(path: &Path) -> Result<Document, Exit> {
     match text.trim_start().chars().next() {
         None => Err(failure("the file is empty: name the results.json that bench wrote".into())),
         Some('<') => Err(failure("an HTML page, not data: name the results.json in its folder".into())),
-        Some('{') => Document::parse(&text)
-            .map(|document| document.printable().into_owned())
-            .map_err(|error| failure(error.to_string())),
+        Some('{') => Document::parse(&text).map_err(|error| failure(error.to_string())),
         Some(_) => Err(failure("not a results document: name the results.json that bench wrote".into())),
     }
 }

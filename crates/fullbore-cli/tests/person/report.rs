@@ -59,6 +59,11 @@ fn one_document_is_shown_in_every_form() {
     assert!(table.lines().all(|line| line.chars().count() <= 80) && !table.contains('\u{1b}'), "{table}");
     let again = dir.run("report a.json --json").succeeds().text();
     assert_eq!(Document::parse(&again).unwrap(), results(&[1e9, 2e9, 3e9], 1));
+    // A line of Windows in a text that is parsed again.
+    let mut windows = results(&[1e9], 1);
+    windows.run.sets = vec![("own.toml".into(), "a = 1\r\n".into())];
+    let input = text(&windows);
+    assert_eq!(run_with(&mut dir.command("report --json -"), &input).succeeds().text().as_bytes(), input);
     let page = dir.run("report a.json --html -").succeeds().text();
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("Environment"), "{page}");
     let both = dir.run("report a.json --csv s.csv --html r.html").succeeds().text();
