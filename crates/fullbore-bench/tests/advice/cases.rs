@@ -363,7 +363,7 @@ pub(crate) const CASES: &[Case] = &[
                 room.add(labels, rate);
             }
         },
-        begins: "For “read, cold” use uring, 1 MiB, depth 8 (`method=uring,depth=8`), saved in the profile: 900 MB/s, 3.00× as fast as buffered, 1 MiB",
+        begins: "For “read, cold” use uring, 1 MiB, depth 8 (`method=uring,depth=8`): 900 MB/s, 3.00× as fast as buffered, 1 MiB",
         worth: 3.0,
         missing: 1,
         ..PLAIN

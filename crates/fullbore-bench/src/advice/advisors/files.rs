@@ -1,6 +1,6 @@
 //! Advice on jobs and whole files: common defaults, the profile, named strategies, other programs, new files, alignment.
 
-use fullbore::strategy::{NAMED, ProfileJob};
+use fullbore::strategy::NAMED;
 
 use super::super::candidate::{Candidate, NamedRatio};
 use super::super::input::{
@@ -100,7 +100,6 @@ fn of_choice(choice: &Choice, input: &AdviceInput<'_>) -> Option<Candidate> {
     let other = plain(&chosen, input).filter(|w| !w.is_same_cell(&chosen)).or_else(runner_up)?;
     let (how, rival) = (way(chosen.labels), way(other.labels));
     let ratio = NamedRatio::of((how.as_str(), chosen), (rival.as_str(), other))?;
-    let kept = if choice.job.parse::<ProfileJob>().is_ok() { ", saved in the profile" } else { "" };
     // The short form omits some settings (stripe, window): the full text is added if it differs.
     let text = if choice.strategy == how { String::new() } else { format!(" (`{}`)", choice.strategy) };
     let stands = if ratio.found.is_greater() {
@@ -112,7 +111,7 @@ fn of_choice(choice: &Choice, input: &AdviceInput<'_>) -> Option<Candidate> {
     } else {
         format!("no slower than {rival}{}", ratio.at_cost())
     };
-    let text = format!("For “{}” use {how}{text}{kept}: {}, {stands}.", choice.job, ratio.rate());
+    let text = format!("For “{}” use {how}{text}: {}, {stands}.", choice.job, ratio.rate());
     let mut candidate = ratio.candidate([], format!("job|{}", choice.job), text);
     if !ratio.found.is_greater() {
         candidate.advice.worth = 1.0;
