@@ -214,20 +214,19 @@ impl AxisVerdict<'_> {
         }
         let comparison = last.compared_with(first)?;
         let mut text = format!("{}: {}", self.label(last), against(&comparison, &self.label(first)));
-        // The first step that adds less than a tenth of a share per added one.
         let share = base / start as f64;
-        let stop = self.cells.windows(2).find(|pair| {
+        let helps = |pair: &[&Cell]| {
             let added = (self.at(pair[1]) - self.at(pair[0])) as f64;
-            added > 0.0 && Self::rate(pair[1]) - Self::rate(pair[0]) < HELPS * share * added
-        });
-        match stop {
-            Some([last, ..]) => {
-                let last = self.label(last);
-                text +=
-                    &format!("; beyond {last}, each further one adds less than 10% of the first one's rate");
-            }
-            _ if comparison.verdict == Verdict::Faster => text += "; every addition raised throughput",
-            _ => {}
+            added > 0.0 && Self::rate(pair[1]) - Self::rate(pair[0]) >= HELPS * share * added
+        };
+        // A step that adds little may be followed by one that helps.
+        let enough = self.cells.windows(2).rposition(helps).map_or(first, |step| self.cells[step + 1]);
+        if self.at(enough) < self.at(last) {
+            let enough = self.label(enough);
+            text +=
+                &format!("; beyond {enough}, each further one adds less than 10% of the first one's rate");
+        } else if comparison.verdict == Verdict::Faster && self.cells.windows(2).all(helps) {
+            text += "; every addition raised throughput";
         }
         let fair = self.cells.iter().rev().find_map(|c| Some((*c, stream_fairness(c)?)));
         if let Some((cell, index)) = fair {
@@ -389,4 +388,39 @@ fn pipeline(document: &Document) -> Option<String> {
         text += &format!("; largest gap to the advertised rate: the {name}, at {share} of it");
     }
     Some(text + ".")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{Labels, Sample};
+
+    #[test]
+    fn only_streams_after_the_last_one_that_helps_add_little() {
+        let text = |rates: [f64; 4]| {
+            let cells: Vec<Cell> = (rates.iter().zip([1, 2, 4, 8]))
+                .map(|(rate, streams)| {
+                    let labels = Labels { streams: Some(streams), ..Labels::of("read", "direct") };
+                    let sample = |round| Sample {
+                        round,
+                        bytes: 1_000_000_000,
+                        seconds: (1.0 + f64::from(round) * 1e-3) / rate,
+                        ..Sample::default()
+                    };
+                    Cell::measured(&streams.to_string(), labels, (0..6).map(sample))
+                })
+                .collect();
+            AxisVerdict { axis: Axis::Streams, cells: cells.iter().collect(), name: "" }.adding().unwrap()
+        };
+        for (rates, words) in [
+            ([1.0, 1.05, 3.5, 7.0], None),
+            ([1.0, 1.05, 3.5, 3.6], Some("beyond 4 streams, ")),
+            ([1.0, 1.01, 1.02, 1.03], Some("beyond 1 stream, ")),
+            ([1.0, 1.9, 3.5, 7.0], Some("every addition")),
+        ] {
+            let text = text(rates);
+            let found = ["beyond 1 stream, ", "beyond 4 streams, ", "every addition", "beyond"];
+            assert_eq!(found.into_iter().find(|words| text.contains(words)), words, "{text}");
+        }
+    }
 }
