@@ -133,6 +133,24 @@ fn the_table_fits_its_width() {
 }
 
 #[test]
+fn other_parts_of_a_strategy_separate_lines_of_sizes() {
+    let mut document = synthetic::document();
+    document.cells.truncate(6);
+    for (cell, (stripe, request)) in
+        document.cells.iter_mut().zip(["1M", "16M"].iter().flat_map(|stripe| [4, 8, 16].map(|k| (stripe, k))))
+    {
+        cell.experiment = "stripes".into();
+        let strategy = Some(format!("method=buffered,stripe={stripe},request={request}K"));
+        cell.labels =
+            Labels { strategy, request_bytes: Some(request << 10), ..Labels::of("read", "buffered") };
+    }
+    let described = experiments(&[], &document.cells).remove(0);
+    let lines: Vec<(String, usize)> =
+        series(&document.cells, &described).into_iter().map(|one| (one.name, one.cells.len())).collect();
+    assert_eq!(lines, [("buffered, stripe=1M".to_owned(), 3), ("buffered, stripe=16M".to_owned(), 3)]);
+}
+
+#[test]
 fn equal_strategies_of_two_jobs_are_named_by_job() {
     let mut document = synthetic::document();
     document.cells.truncate(2);

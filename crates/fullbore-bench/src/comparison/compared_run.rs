@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fullbore::size;
 use serde::Serialize;
 
 use super::change::{Change, Measure, holm};
@@ -298,8 +297,8 @@ fn key(cell: &Cell) -> String {
         let implied = matches!(name.as_str(), "depth" | "workers") && value.as_u64() == Some(1);
         name != "job" && !value.is_null() && !implied
     });
-    if let Some(strategy) = &cell.labels.strategy {
-        labels.insert("strategy".into(), beyond_labels(strategy).into());
+    if let Some(parts) = cell.labels.beyond_labels() {
+        labels.insert("strategy".into(), parts.into());
     }
     format!("{} {}", cell.experiment, serde_json::Value::Object(labels))
 }
@@ -310,25 +309,6 @@ fn label_map(labels: &Labels) -> serde_json::Map<String, serde_json::Value> {
         // Labels are always an object.
         _ => serde_json::Map::new(),
     }
-}
-
-/// Parts of a strategy that no label covers, in one order and with sizes in bytes: `stripe=8M` equals `stripe=8MiB`.
-fn beyond_labels(strategy: &str) -> Vec<String> {
-    const LABELLED: [&str; 8] = ["method", "read", "write", "request", "depth", "workers", "model", "alloc"];
-    let mut fields: Vec<String> = strategy
-        .split(',')
-        .map(str::trim)
-        .filter(|field| !field.split_once('=').is_some_and(|(name, _)| LABELLED.contains(&name)))
-        .map(|field| match field.split_once('=') {
-            Some((name, value)) => {
-                let bytes = size::parse(value).map_or_else(|_| value.to_owned(), |bytes| bytes.to_string());
-                format!("{name}={bytes}")
-            }
-            None => field.to_owned(),
-        })
-        .collect();
-    fields.sort();
-    fields
 }
 
 /// Labels of one cell that differ, in words: a named strategy can mean something else on another machine.

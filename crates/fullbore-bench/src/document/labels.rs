@@ -122,6 +122,24 @@ impl Labels {
         Self { operation: operation.into(), method: method.into(), ..Self::default() }
     }
 
+    /// Returns the parts of the strategy that no other label covers, in one order and with sizes in one form: `stripe=8M` equals
+    /// `stripe=8MiB`.
+    pub(crate) fn beyond_labels(&self) -> Option<Vec<String>> {
+        const LABELLED: [&str; 8] =
+            ["method", "read", "write", "request", "depth", "workers", "model", "alloc"];
+        let mut fields: Vec<String> = (self.strategy.as_ref()?.split(',').map(str::trim))
+            .filter(|field| !field.split_once('=').is_some_and(|(name, _)| LABELLED.contains(&name)))
+            .map(|field| match field.split_once('=') {
+                Some((name, value)) => {
+                    format!("{name}={}", size::parse(value).map_or_else(|_| value.to_owned(), size::exact))
+                }
+                None => field.to_owned(),
+            })
+            .collect();
+        fields.sort();
+        Some(fields)
+    }
+
     /// True if requests bypass the page cache: by the policy, or because the access method always does.
     pub fn bypasses_cache(&self) -> bool {
         self.has_direct_policy() || self.method.always_bypasses_cache()

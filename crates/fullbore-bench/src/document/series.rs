@@ -46,12 +46,21 @@ impl Axis {
         }
     }
 
+    /// True if the text of a strategy has the position of its cell.
+    fn is_in_strategy(self) -> bool {
+        matches!(self, Self::Request | Self::Depth)
+    }
+
     /// Returns the labels without those of the axis: equal for the cells of one series.
     pub(crate) fn shared(self, labels: &Labels) -> Labels {
         let mut shared = labels.clone();
+        if self.is_in_strategy() {
+            shared.strategy =
+                labels.beyond_labels().map(|parts| parts.join(",")).filter(|text| !text.is_empty());
+        }
         match self {
-            Self::Request => (shared.request_bytes, shared.strategy) = (None, None),
-            Self::Depth => (shared.depth, shared.strategy) = (None, None),
+            Self::Request => shared.request_bytes = None,
+            Self::Depth => shared.depth = None,
             Self::File => shared.file_bytes = None,
             Self::Streams => shared.streams = None,
             Self::Targets => shared.targets = None,
@@ -190,7 +199,8 @@ pub fn experiments(described: &[Experiment], cells: &[Cell]) -> Vec<Experiment> 
 pub struct Series {
     /// Name of the series within the figure, such as `direct, cold`.
     pub name: String,
-    /// Labels that its cells share; those of the axis and the strategy are empty.
+    /// Labels that its cells share; those of the axis are empty, and the strategy has only the parts that no label covers if it
+    /// contains the position on the axis.
     pub labels: Labels,
     /// Positions of its measured cells in the given slice, ascending along the axis.
     pub cells: Vec<usize>,
@@ -215,7 +225,7 @@ pub fn series(cells: &[Cell], experiment: &Experiment) -> Vec<Series> {
     for line in &mut lines {
         line.cells.sort_by_key(|&i| experiment.axis.of(&cells[i].labels));
     }
-    let names = distinguishing_names(&lines.iter().map(|l| &l.labels).collect::<Vec<_>>());
+    let names = distinguishing_names(&lines.iter().map(|l| &l.labels).collect::<Vec<_>>(), experiment.axis);
     for (line, name) in lines.iter_mut().zip(names) {
         line.name = name;
     }
@@ -242,16 +252,18 @@ pub(crate) fn cell_names(cells: &[Cell], described: &[Experiment]) -> BTreeMap<S
 }
 
 /// Returns a name for each set of labels: the method, and every label that differs between them; with the job if that is not
-/// enough.
-fn distinguishing_names(all: &[&Labels]) -> Vec<String> {
+/// enough, and the rest of the strategy.
+fn distinguishing_names(all: &[&Labels], axis: Axis) -> Vec<String> {
     let fields: Vec<Vec<Option<String>>> = all.iter().map(|labels| described_fields(labels)).collect();
     let varies = |field: usize| fields.iter().any(|f| f[field] != fields[0][field]);
     // If strategies compete, the strategy replaces its fields.
     let strategy = |labels: &Labels| labels.strategy.clone().filter(|strategy| !strategy.is_empty());
     let unique: BTreeSet<_> = all.iter().map(|l| (strategy(l), l.cache, &l.job)).collect();
     let compete = |l: &&Labels| !l.job.is_empty() || strategy(l).is_some_and(|s| !s.contains('='));
-    let by_strategy =
-        unique.len() == all.len() && all.iter().any(compete) && all.iter().all(|l| strategy(l).is_some());
+    let by_strategy = !axis.is_in_strategy()
+        && unique.len() == all.len()
+        && all.iter().any(compete)
+        && all.iter().all(|l| strategy(l).is_some());
     let mut names: Vec<String> = fields
         .iter()
         .zip(all)
@@ -276,6 +288,9 @@ fn distinguishing_names(all: &[&Labels]) -> Vec<String> {
             names[i] = labels.job.clone();
         } else if repeated[i] && !labels.job.is_empty() {
             names[i] = format!("{}, {}", labels.job, names[i]);
+        }
+        if let Some(rest) = strategy(labels).filter(|_| repeated[i] && axis.is_in_strategy()) {
+            names[i] = format!("{}, {rest}", names[i]);
         }
         let same = (0..i).filter(|&j| names[j] == names[i]).count();
         if same > 0 {
