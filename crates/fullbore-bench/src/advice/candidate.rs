@@ -3,7 +3,7 @@
 use super::input::{EligibleCell, ids};
 use super::words::{CHEAPER, Ratio, cost, cost_beside, speed, times, with_interval};
 use crate::document::{Advice, Confidence};
-use crate::report::with_ends;
+use crate::report::spanned;
 use crate::units;
 
 /// The ratio of the rates of two cells, each with its name in the evidence.
@@ -57,7 +57,7 @@ impl<'a> NamedRatio<'a> {
 
     pub(super) fn evidence(&self) -> String {
         let side = |(name, eligible): &(String, EligibleCell<'_>)| {
-            format!("{name}: {}", with_ends(eligible.summary.rate, units::rate))
+            format!("{name}: {}", spanned(eligible.summary.rate, units::rate))
         };
         let (first, second) = (side(&self.first), side(&self.second));
         format!("{first}; {second}; ratio {}.", with_interval(&self.found))

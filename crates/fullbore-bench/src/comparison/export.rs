@@ -53,8 +53,8 @@ pub const COLUMNS: [Column; 35] = [
     ("baseline_bytes_per_s", |_, cell| cell.rate.baseline.to_string()),
     ("bytes_per_s", |_, cell| cell.rate.this.to_string()),
     ("ratio", |_, cell| cell.rate.ratio.value.to_string()),
-    ("ratio_low", |_, cell| cell.rate.ratio.low.to_string()),
-    ("ratio_high", |_, cell| cell.rate.ratio.high.to_string()),
+    ("ratio_low", |_, cell| end(&cell.rate, cell.rate.ratio.low)),
+    ("ratio_high", |_, cell| end(&cell.rate, cell.rate.ratio.high)),
     ("paired", |_, cell| cell.rate.paired.to_string()),
     ("baseline_samples", |_, cell| cell.rate.baseline_samples.to_string()),
     ("samples", |_, cell| cell.rate.samples.to_string()),
@@ -66,16 +66,16 @@ pub const COLUMNS: [Column; 35] = [
     ("baseline_cost_s", |_, cell| of(&cell.cost, |cost| cost.baseline.to_string())),
     ("cost_s", |_, cell| of(&cell.cost, |cost| cost.this.to_string())),
     ("cost_ratio", |_, cell| of(&cell.cost, |cost| cost.ratio.value.to_string())),
-    ("cost_ratio_low", |_, cell| of(&cell.cost, |cost| cost.ratio.low.to_string())),
-    ("cost_ratio_high", |_, cell| of(&cell.cost, |cost| cost.ratio.high.to_string())),
+    ("cost_ratio_low", |_, cell| of(&cell.cost, |cost| end(cost, cost.ratio.low))),
+    ("cost_ratio_high", |_, cell| of(&cell.cost, |cost| end(cost, cost.ratio.high))),
     ("cost_p_among_all", |_, cell| of(&cell.cost, |cost| optional(cost.p_among_all))),
     ("latency_verdict", |_, cell| of(&cell.latency, |latency| latency.verdict.to_owned())),
     ("latency_stands", |_, cell| of(&cell.latency, |latency| latency.stands.to_string())),
     ("baseline_latency_p99_s", |_, cell| of(&cell.latency, |latency| latency.baseline.to_string())),
     ("latency_p99_s", |_, cell| of(&cell.latency, |latency| latency.this.to_string())),
     ("latency_ratio", |_, cell| of(&cell.latency, |latency| latency.ratio.value.to_string())),
-    ("latency_ratio_low", |_, cell| of(&cell.latency, |latency| latency.ratio.low.to_string())),
-    ("latency_ratio_high", |_, cell| of(&cell.latency, |latency| latency.ratio.high.to_string())),
+    ("latency_ratio_low", |_, cell| of(&cell.latency, |latency| end(latency, latency.ratio.low))),
+    ("latency_ratio_high", |_, cell| of(&cell.latency, |latency| end(latency, latency.ratio.high))),
     ("latency_p_among_all", |_, cell| of(&cell.latency, |latency| optional(latency.p_among_all))),
     ("notes", |_, cell| cell.notes.join("; ")),
 ];
@@ -111,6 +111,11 @@ pub fn csv(comparison: &Comparison, writer: impl Write) -> std::io::Result<()> {
 
 fn of(change: &Option<Change>, value: fn(&Change) -> String) -> String {
     change.as_ref().map(value).unwrap_or_default()
+}
+
+/// An end of the interval of a ratio, which that of two single samples does not have.
+fn end(change: &Change, end: f64) -> String {
+    if change.baseline_samples == 1 && change.samples == 1 { String::new() } else { end.to_string() }
 }
 
 fn optional(value: Option<f64>) -> String {

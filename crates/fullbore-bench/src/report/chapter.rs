@@ -7,7 +7,7 @@ use super::figures::{ChartBuilder, cost_of, half_of};
 use super::measure::{axis_words, between};
 use super::panels::Palette;
 use super::picture::Chart;
-use super::prose::{method_text, peak, spanned};
+use super::prose::{ends, half_width, method_text, peak, spanned};
 use super::request_figures::{parts, stream_fairness};
 use super::verdict::verdict;
 use crate::block::{Block, Fold, NOTHING, Section, Table, TableOf, Titled};
@@ -218,15 +218,6 @@ fn signed(axis: Axis, cell: &Cell, at: u64) -> String {
     }
 }
 
-/// The interval, with the unit once if both ends share it.
-fn interval(value: Estimate) -> String {
-    let [low, high] = [value.low, value.high].map(units::rate);
-    match (low.split_once(' '), high.split_once(' ')) {
-        (Some((bare, one)), Some((_, other))) if one == other => format!("{bare}–{high}"),
-        _ => format!("{low} to {high}"),
-    }
-}
-
 fn rates(document: &Document, experiment: &Experiment, lines: &[Series]) -> Table {
     let samples = |(cell, summary): &(&Cell, &Summary)| match (summary.n, cell.samples.len()) {
         (usable, all) if usable == all => all.to_string(),
@@ -245,7 +236,7 @@ fn rates(document: &Document, experiment: &Experiment, lines: &[Series]) -> Tabl
     };
     cells(document, experiment, lines)
         .figures("rate", |(_, s)| units::rate(s.rate.value))
-        .figures("95% interval", |(_, s)| interval(s.rate))
+        .figures("95% interval", |(_, s)| ends(s.rate, units::rate))
         .figures("samples", samples)
         .words("within 3% (1997)", repeatable)
         .figures("requests/s", |(_, s)| dash(s.requests_per_s.map(units::requests_rate)))
@@ -335,7 +326,7 @@ fn paths(document: &Document, experiment: &Experiment, lines: &[Series]) -> Tabl
     TableOf::new(lines.iter().filter_map(row))
         .words("path", |(line, ..)| line.name.clone())
         .figures("peak", |(.., rate, _, _)| units::rate(rate.value))
-        .figures("±", |(.., rate, _, _)| units::percent(rate.relative_half_width()))
+        .figures("±", |(.., rate, _, _)| half_width(rate).unwrap_or_else(|| "no interval".into()))
         .figures("of roof", |(.., rate, _, _)| {
             dash(roof.and_then(|roof| roof.share(rate)).map(units::percent))
         })

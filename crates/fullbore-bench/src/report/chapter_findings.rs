@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::figures::ChartBuilder;
 use super::plot_charts;
-use super::prose::{against, capital, spanned};
+use super::prose::{against, capital, ends, spanned, two_digits};
 use super::row_charts::{Bar, BarChart};
 use crate::block::{NOTHING, TableOf, Titled};
 use crate::document::{DeviceCredit, Document, Experiment, PeerRatio, Regret, Saturation, word};
@@ -97,11 +97,10 @@ fn rate_of(document: &Document, cell: &str) -> String {
 }
 
 pub(super) fn regret_table(document: &Document, experiment: &Experiment) -> Titled {
-    let interval = |e: Estimate| format!("{} to {}", units::percent(e.low), units::percent(e.high));
     let table = TableOf::new(regrets(document, experiment))
         .words("job", |found| found.job.clone())
         .figures("regret", |found| units::percent(found.regret.value))
-        .figures("95% interval", |found| interval(found.regret))
+        .figures("95% interval", |found| ends(found.regret, units::percent))
         .figures("auto", |found| rate_of(document, &found.cell))
         .figures("best", |found| rate_of(document, &found.best))
         .figures("strategies", |found| found.strategies.to_string())
@@ -146,13 +145,12 @@ pub(super) fn peer_table(document: &Document, experiment: &Experiment) -> Titled
         let name = names.get(id).unwrap_or(id);
         name.strip_prefix(&format!("{}: ", experiment.name)).unwrap_or(name).to_owned()
     };
-    let ratio = |value: Option<f64>| value.map_or_else(|| NOTHING.into(), |value| format!("{value:.2}"));
-    let interval = |e: Estimate| format!("{:.2}–{:.2}", e.low, e.high);
+    let ratio = |value: Option<f64>| value.map_or_else(|| NOTHING.into(), two_digits);
     let table = TableOf::new(found)
         .words("cell", |found| name(&found.cell))
         .words("program", |found| found.peer.clone())
-        .figures("rate", |found| format!("{:.2}", found.rate.ratio.value))
-        .figures("95% interval", |found| interval(found.rate.ratio))
+        .figures("rate", |found| two_digits(found.rate.ratio.value))
+        .figures("95% interval", |found| ends(found.rate.ratio, two_digits))
         .words("fullbore is", |found| found.rate.verdict.to_string())
         .figures("p50", |found| ratio(found.p50))
         .figures("p99", |found| ratio(found.p99))

@@ -4,7 +4,7 @@ use super::measure::{Measure, axis_words, between};
 use super::panels::{Palette, Panel, split};
 use super::picture::{Chart, Picture};
 use super::plot_charts::{ChartLine, LineChart, Point};
-use super::prose::with_ends;
+use super::prose::spanned;
 use super::row_charts::{Bar, BarChart};
 use crate::document::{
     AccessMethod, Axis, Document, Experiment, Figure, Series, SeriesCost, SeriesHalfPower, Summary,
@@ -214,7 +214,7 @@ impl ChartBuilder<'_> {
     }
 
     fn tip(&self, name: &str, cell: usize, measure: Measure, value: Estimate) -> String {
-        let figure = with_ends(value, |value| measure.text(value));
+        let figure = spanned(value, |value| measure.text(value));
         let mut tip = format!("{name}{}: {figure}", self.place(cell));
         let Some(summary) = self.summary(cell) else { return tip };
         tip += &format!(", {}", units::count(summary.n, "sample"));
@@ -268,7 +268,7 @@ impl ChartBuilder<'_> {
         let bound = if half.at_most { "or less; nothing smaller was measured, " } else { "" };
         let crossing = half
             .crossing
-            .map_or_else(String::new, |c| format!("; fitted {}", with_ends(c, |value| between(axis, value))));
+            .map_or_else(String::new, |c| format!("; fitted {}", spanned(c, |value| between(axis, value))));
         let rising =
             if half.still_rising { "; throughput still rising at the end: may be too small" } else { "" };
         let peak = units::rate(half.peak);

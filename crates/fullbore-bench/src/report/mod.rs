@@ -19,7 +19,7 @@ mod verdict;
 
 pub(crate) use advice::{NO_DEFAULT, advice};
 pub(crate) use frame::{measured_rate, wrong_predictions};
-pub(crate) use prose::{capital, device_facts, headline_figures, spanned, tiles, with_ends};
+pub(crate) use prose::{capital, device_facts, headline_figures, spanned, tiles};
 pub(crate) use verdict::verdict;
 
 use crate::block::{Section, html, markdown};

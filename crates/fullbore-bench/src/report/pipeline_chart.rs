@@ -1,6 +1,7 @@
 //! The storage pipeline as boxes in a row, after figure 1 of Riedel, van Ingen and Gray.
 
 use super::picture::{Key, Picture, wrapped};
+use super::prose::half_width;
 use crate::block::html::{escape, svg_text};
 use crate::document::{Pipeline, Stage};
 use crate::units;
@@ -125,9 +126,9 @@ pub(super) fn real(stage: &Stage) -> String {
         .filter(|a| *a > 0.0)
         .map(|a| format!(", {} of that", units::percent(real.value / a)));
     format!(
-        "measured {} ±{}{}",
+        "measured {}{}{}",
         units::rate(real.value),
-        units::percent(real.relative_half_width()),
+        half_width(&real).map_or_else(|| " (no interval)".into(), |width| format!(" ±{width}")),
         of.unwrap_or_default()
     )
 }

@@ -354,27 +354,28 @@ pub(super) fn peak<'a>(document: &'a Document, line: &Series) -> Option<(&'a Cel
     fastest_cell(line.cells.iter().map(|&c| &document.cells[c])).map(|(cell, summary)| (cell, summary.rate))
 }
 
-/// A value with its interval, the unit once if all parts share it: `3.12 GB/s (3.05–3.18)`. One sample, or equal ones, have
-/// none.
+/// A value with its interval, the unit once if all parts share it: `3.12 GB/s (3.05–3.18)`.
 pub(crate) fn spanned(value: Estimate, text: impl Fn(f64) -> String) -> String {
-    if value.low == value.high {
-        return format!("{} (no interval)", text(value.value));
-    }
-    let negative = value.low < 0.0;
-    let [middle, low, high] = [value.value, value.low, value.high].map(text);
-    let unit = |t: &str| t.split_once(' ').map(|(_, unit)| unit.to_owned());
-    match (low.split_once(' '), unit(&middle) == unit(&low) && unit(&low) == unit(&high) && !negative) {
-        (Some((bare, _)), true) => {
-            format!("{middle} ({bare}–{})", high.split_once(' ').map_or(high.as_str(), |(h, _)| h))
-        }
-        (None, true) => format!("{middle} ({low}–{high})"),
-        _ => format!("{middle} ({low} to {high})"),
+    let (middle, ends) = (text(value.value), ends(value, text));
+    let unit = middle.find(' ').map_or("", |at| &middle[at..]);
+    match ends.strip_suffix(unit).filter(|bare| !bare.contains(' ')) {
+        Some(bare) => format!("{middle} ({bare})"),
+        None => format!("{middle} ({ends})"),
     }
 }
 
-/// A value with the ends of its interval: `3.12 GB/s (3.05 GB/s to 3.18 GB/s)`.
-pub(crate) fn with_ends(value: Estimate, text: impl Fn(f64) -> String) -> String {
-    format!("{} ({} to {})", text(value.value), text(value.low), text(value.high))
+/// An interval, the unit once if both ends share it: `3.05–3.18 GB/s`. One sample, or equal ones, have none.
+pub(super) fn ends(value: Estimate, text: impl Fn(f64) -> String) -> String {
+    if value.low == value.high {
+        return "no interval".into();
+    }
+    let [low, high] = [value.low, value.high].map(text);
+    match (low.split_once(' '), high.split_once(' ')) {
+        _ if value.low < 0.0 => format!("{low} to {high}"),
+        (Some((bare, one)), Some((_, other))) if one == other => format!("{bare}–{high}"),
+        (None, None) => format!("{low}–{high}"),
+        _ => format!("{low} to {high}"),
+    }
 }
 
 /// The ratio of two cells' rates: `1.24 times X (1.20–1.28)`.
@@ -384,8 +385,7 @@ pub(super) fn against(comparison: &Comparison, other: &str) -> String {
         Verdict::NoDifferenceThatMatters => format!("no difference that matters from {other}"),
         Verdict::Unclear => match comparison.unclear_because() {
             Some(why) => {
-                let interval =
-                    if low == high { "no interval".into() } else { format!("{low:.2}–{high:.2}") };
+                let interval = ends(comparison.ratio, two_digits);
                 format!("{} times {other} ({interval}; unclear: {why})", units::significant(value))
             }
             None => format!("no significant difference from {other} (ratio {low:.2}–{high:.2})"),
@@ -394,6 +394,16 @@ pub(super) fn against(comparison: &Comparison, other: &str) -> String {
             format!("{} times {other} ({low:.2}–{high:.2})", units::significant(value))
         }
     }
+}
+
+/// Half the width of an interval, in percent of the value.
+pub(super) fn half_width(value: &Estimate) -> Option<String> {
+    (value.low != value.high).then(|| units::percent(value.relative_half_width()))
+}
+
+/// A ratio with two digits after the point.
+pub(super) fn two_digits(ratio: f64) -> String {
+    format!("{ratio:.2}")
 }
 
 pub(crate) fn capital(text: &str) -> String {
@@ -412,10 +422,14 @@ mod tests {
         let rate = Estimate { value: 1.01e9, low: 0.95e9, high: 1.2e9 };
         assert_eq!(spanned(rate, units::rate), "1.01 GB/s (950 MB/s to 1.20 GB/s)");
         assert_eq!(spanned(rate, units::significant), "1.01e9 (9.50e8–1.20e9)");
+        assert_eq!(ends(rate, units::rate), "950 MB/s to 1.20 GB/s");
         let around_zero = Estimate { value: 1.0, low: -2.0, high: 3.0 };
         assert_eq!(spanned(around_zero, units::significant), "1.00 (−2.00 to 3.00)");
         let one = Estimate { low: 1.0, high: 1.0, ..around_zero };
         assert_eq!(spanned(one, units::significant), "1.00 (no interval)");
+        assert_eq!(spanned(one, units::rate), "1.00 B/s (no interval)");
+        assert_eq!(ends(Estimate { low: 0.5, ..one }, two_digits), "0.50–1.00");
+        assert_eq!([half_width(&one), half_width(&Estimate { low: 0.5, ..one })], [None, Some("25%".into())]);
     }
 
     #[test]

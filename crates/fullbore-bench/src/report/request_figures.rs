@@ -5,7 +5,7 @@ use super::measure::axis_words;
 use super::panels::{Panel, split};
 use super::pipeline_chart;
 use super::plot_charts::{ChartLine, Cluster, LineChart, Point, clusters};
-use super::prose::with_ends;
+use super::prose::spanned;
 use super::row_charts::{Range, RangeChart, Stack, StackChart, percentile_style};
 use crate::document::{Axis, Cell, Latency, Phases, Series, Stage};
 use crate::stats::{Bootstrap, Estimate, jain, median};
@@ -86,7 +86,7 @@ impl ChartBuilder<'_> {
         let point = |&c: &usize| {
             let cell = &self.document.cells[c];
             let (at, y) = (self.experiment.axis.of(&cell.labels)?, percentile(cell, value)?);
-            let tip = format!("{name}{}: {}", self.place(c), with_ends(y, units::seconds));
+            let tip = format!("{name}{}: {}", self.place(c), spanned(y, units::seconds));
             Some(Point { at, y, tip })
         };
         line.cells.iter().filter_map(point).collect()
@@ -126,7 +126,7 @@ impl ChartBuilder<'_> {
             let all: Option<Vec<Estimate>> = PERCENTILES.iter().map(|p| percentile(cell, p.1)).collect();
             let all = all?;
             let tip = |(i, e): (usize, &Estimate)| {
-                format!("{name}, {}: {}", PERCENTILES[i].0, with_ends(*e, units::seconds))
+                format!("{name}, {}: {}", PERCENTILES[i].0, spanned(*e, units::seconds))
             };
             Some(Range {
                 name: name.clone(),
@@ -218,7 +218,7 @@ impl ChartBuilder<'_> {
             let one_of = |c: usize| if disks(c) { "disk" } else { "stream" };
             let tip = |cell, number: usize, all: usize, rate| {
                 let (one_of, place) = (one_of(cell), self.place(cell));
-                format!("{one_of} {number} of {all}{place}: {}", with_ends(rate, units::rate))
+                format!("{one_of} {number} of {all}{place}: {}", spanned(rate, units::rate))
             };
             let cluster = |(cell, rates): &(usize, Vec<Estimate>)| Cluster {
                 name: units::count(rates.len(), one_of(*cell)),

@@ -99,6 +99,24 @@ fn csv_has_a_row_per_cell() {
     );
     assert!(field(first[4], "notes").contains("onload"));
     assert_eq!(rows.len() - first.len(), 5);
+    let ends = |row| {
+        ["ratio", "cost_ratio", "latency_ratio"]
+            .map(|ratio| ["low", "high"].map(|end| field(row, &format!("{ratio}_{end}")).is_empty()))
+    };
+    assert_eq!(ends(first[0]), [[false; 2]; 3]);
+    // The ratio of two samples has no interval.
+    let single = |seed| {
+        let mut document = document(&[Law { p99: 1e-3, ..Law::default() }], seed);
+        document.cells[0].samples.truncate(1);
+        document
+    };
+    let [before, now] = [1, 2].map(single);
+    let [before, now] = [("a", &before), ("b", &now)].map(|(name, document)| Source { name, document });
+    let comparison = compare(before, &[now], &Options::default()).unwrap();
+    let mut text = Vec::new();
+    csv(&comparison, &mut text).unwrap();
+    let row = csv::Reader::from_reader(text.as_slice()).records().next().unwrap().unwrap();
+    assert_eq!((ends(&row), field(&row, "ratio").is_empty()), ([[true; 2]; 3], false));
 }
 
 #[test]

@@ -98,15 +98,12 @@ fn table(place: &Path, saved: &Saved) -> String {
         for entry in &system.entries {
             let _ = writeln!(text, "\n  {} (measured {})", entry.job, entry.measured);
             for (index, measured) in entry.ranked.iter().enumerate() {
-                let _ = writeln!(
-                    text,
-                    "  {:>3}. {:>10} ({} to {})  {}",
-                    index + 1,
-                    size::rate(measured.rate),
-                    size::rate(measured.low),
-                    size::rate(measured.high),
-                    measured.strategy
-                );
+                let interval = match measured.low == measured.high {
+                    true => "no interval".into(),
+                    false => format!("{} to {}", size::rate(measured.low), size::rate(measured.high)),
+                };
+                let (place, rate) = (index + 1, size::rate(measured.rate));
+                let _ = writeln!(text, "  {place:>3}. {rate:>10} ({interval})  {}", measured.strategy);
             }
         }
     }

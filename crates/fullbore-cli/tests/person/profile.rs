@@ -50,6 +50,14 @@ fn saved_entries_are_shown_by_file_system_and_job() {
     let job = "transform to a new file, warm";
     let parts = ["/elsewhere", "read, cold", job, "2026-01-02", "1. ", "3.20 GB/s", "cci-mm"];
     assert_contains(&text, &parts);
+    // The interval of one sample.
+    let saved = fs::read_to_string(dir.at("config/fullbore/profile.json")).unwrap();
+    let mut single: Value = serde_json::from_str(&saved).unwrap();
+    single["file_systems"]["another"]["entries"][0]["ranked"] =
+        json!([{ "strategy": "cci", "rate": 2e9, "low": 2e9, "high": 2e9 }]);
+    dir.file("config/fullbore/profile.json", single.to_string());
+    let text = dir.run("profile show").succeeds().text();
+    assert!(text.contains("2.00 GB/s (no interval)  cci"), "{text}");
     for path in [".", "here"] {
         let text = dir.run(&format!("profile show {path}")).succeeds().text();
         assert!(text.contains(dir.path().to_str().unwrap()) && !text.contains("/elsewhere"), "{text}");

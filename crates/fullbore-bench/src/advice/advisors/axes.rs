@@ -5,7 +5,7 @@ use super::super::input::{AdviceInput, EligibleCell, fastest, grouped, only};
 use super::super::sweep::{FILE, REQUEST, Sweep, TARGETS, sweeps};
 use super::super::words::{AT_PEAK, Ratio, speed, task, times, way};
 use crate::document::{AccessMethod, Confidence, Disks, Labels, StopReason};
-use crate::report::with_ends;
+use crate::report::spanned;
 use crate::stats::{Bootstrap, Estimate, median};
 use crate::units;
 
@@ -307,7 +307,7 @@ pub(super) fn latency(sweep: &Sweep<'_>) -> Option<Candidate> {
     };
     let evidence = format!(
         "p99 at {at}: {}; median at {}: {}.",
-        with_ends(*p99, units::seconds),
+        spanned(*p99, units::seconds),
         units::requests_rate(lowest as f64),
         units::seconds(alone)
     );
