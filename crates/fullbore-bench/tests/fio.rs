@@ -221,7 +221,8 @@ fn typical_job_files_are_read() {
     assert!(said("--time") && said("norandommap") && said("group_reporting") && said("separately"));
     assert_eq!(imported.size, Some(4 << 30));
     let described = fullbore_bench::experiment::describe(&imported.toml).unwrap();
-    assert_eq!((described.len(), described[0].1), (1, 2));
+    let jobs: Vec<_> = described.iter().map(|(one, cells)| (one.name.as_str(), *cells)).collect();
+    assert_eq!(jobs, [("typical \"file\": rand-read", 1), ("typical \"file\": seq-write", 1)]);
     assert!(
         imported.toml.contains("method=aio,request=4K,depth=32,workers=4,model=pool"),
         "{}",
@@ -239,6 +240,7 @@ fn unsupported_options_are_rejected_with_line() {
         ("rw=randrw", 3, "job of each"),
         ("rw=trim", 3, "trims"),
         ("zonesize=64k", 3, "share the file"),
+        ("zonemode=strided\nzonesize=9999p\nzoneskip=1\nnumjobs=256", 6, "reads the whole file"),
         ("rw=randread\nnumjobs=4\noffset_increment=1g", 5, "share the file"),
         ("filename=/dev/sda:/dev/sdb", 3, "several files"),
         ("rate_iops=1000", 3, "latency"),
@@ -277,8 +279,11 @@ fn unsupported_options_are_rejected_with_line() {
     let error = import(&format!("[a]\nioengine={}\n", "x".repeat(999)), "x").unwrap_err().to_string();
     assert!(error.len() < 400 && error.ends_with("pvsync2"), "{error}");
     assert_eq!(error.matches(" psync,").count(), 1, "{error}");
-    let twice = import("[a]\nrw=read\n[b]\nrw=read\n", "x").unwrap();
-    assert!(twice.notes.iter().any(|note| note.starts_with("[b]: ")), "{:?}", twice.notes);
+    // Jobs of one name, and a name with a control character.
+    let odd = import("[a\x01b]\nrw=read\n[c]\nrw=read\n[c]\nrw=read\n", "x").unwrap();
+    let jobs = fullbore_bench::experiment::describe(&odd.toml).unwrap();
+    let jobs: Vec<_> = jobs.iter().map(|(one, cells)| (one.name.as_str(), *cells)).collect();
+    assert_eq!(jobs, [("x: a\u{1}b", 1), ("x: c", 1), ("x: c (2)", 1)]);
     let durable = import("[a]\nrw=write\noverwrite=1\ndirect=1\nsync=dsync\n", "x").unwrap();
     assert!(durable.toml.contains("method=through,cache=direct,"), "{}", durable.toml);
 }

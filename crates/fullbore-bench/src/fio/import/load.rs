@@ -319,7 +319,9 @@ impl<'s> JobOptions<'s> {
         let step = self.parsed("offset_increment", bytes)?;
         match (self.text("zonemode")?, zone) {
             (Some("strided"), Some(zone))
-                if zone >= request && skip == Some(zone * (workers - 1)) && step == Some(zone) =>
+                if zone >= request
+                    && skip.is_some_and(|skip| zone.checked_mul(workers - 1) == Some(skip))
+                    && step == Some(zone) =>
             {
                 Ok(Some(zone))
             }

@@ -1,4 +1,4 @@
-//! Import of fio's job files as experiments: each job is a grid, on the meter's own test file.
+//! Import of fio's job files as experiments, one a job, on the meter's own test file.
 
 mod ignored;
 mod load;
@@ -11,7 +11,7 @@ use self::syntax::{Notes, sections};
 /// An imported job file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Imported {
-    /// One experiment with a grid per job, in the form of [`Options::sets`](crate::Options::sets).
+    /// An experiment for each job, in the form of [`Options::sets`](crate::Options::sets).
     pub toml: String,
     /// Options that are ignored or changed, with the reason, a sentence each.
     pub notes: Vec<String>,
@@ -19,7 +19,7 @@ pub struct Imported {
     pub size: Option<u64>,
 }
 
-/// Reads a job file and converts its jobs to an experiment called `name`.
+/// Reads the job file `name` and converts each of its jobs to an experiment: `name: job`.
 ///
 /// Files named in the job file are never touched: the meter reads and writes its own test files; the notes list them.
 ///
@@ -47,22 +47,23 @@ pub fn import(text: &str, name: &str) -> Result<Imported, ImportError> {
     if sizes.iter().any(|one| Some(*one) != size) {
         notes.add("", "the jobs have several sizes: all use a file of the largest");
     }
-    let equal = |(at, load): &(usize, &Load)| loads[..*at].iter().any(|other| other.grid() == load.grid());
-    for (_, load) in loads.iter().enumerate().filter(equal) {
-        notes.add(&format!("[{}]", load.name), "measured once, with the equal job before it");
-    }
     if loads.len() > 1 {
         notes.add("", "the jobs are measured separately, as if each had a stonewall");
     }
     let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
-    let mut toml = format!(
-        "# From a job file of fio.\n[[experiment]]\nname = {}\ntitle = {}\nquestion = {}\naxis = \"none\"\n",
-        quoted(name),
-        quoted(&format!("The jobs of {name}")),
-        quoted("How fast are the jobs of this fio file here?"),
-    );
-    for load in &loads {
-        toml += &format!("\n# {}\n{}", load.name, load.grid());
+    let mut toml = String::from("# From a job file of fio.\n");
+    for (at, load) in loads.iter().enumerate() {
+        // Jobs may have the same name, experiments not.
+        let number = match loads[..at].iter().filter(|other| other.name == load.name).count() {
+            0 => String::new(),
+            before => format!(" ({})", before + 1),
+        };
+        toml += &format!(
+            "\n[[experiment]]\nname = {}\ntitle = {}\nquestion = \"How fast is this job of fio here?\"\naxis = \"none\"\n{}",
+            quoted(&format!("{name}: {}{number}", load.name)),
+            quoted(&format!("Job {}{number} of {name}", load.name)),
+            load.grid()
+        );
     }
     Ok(Imported { toml, notes: notes.into_texts(), size })
 }
