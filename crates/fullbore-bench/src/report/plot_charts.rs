@@ -243,7 +243,7 @@ pub(super) fn course(course: &Course, credit: &DeviceCredit, request: f64) -> Pi
             let point = |(place, slices): (usize, &[u64])| {
                 let seconds = slices.len() as f64 * course.slice_s;
                 let middle = start + (place * joined) as f64 * course.slice_s + seconds / 2.0;
-                (middle, slices.iter().sum::<u64>() as f64 * per_byte / seconds)
+                (middle, slices.iter().map(|&bytes| bytes as f64).sum::<f64>() * per_byte / seconds)
             };
             stretch.bytes.chunks(joined).enumerate().map(point).collect()
         })
