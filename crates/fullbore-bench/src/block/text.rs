@@ -97,7 +97,9 @@ impl Sheet {
         (mut name, style): (&str, &str),
         values: &[(String, usize, &str)],
     ) {
-        let taken: usize = values.iter().map(|(_, width, _)| width).sum();
+        // At least one blank before a value.
+        let width = |(value, width, _): &(String, usize, &str)| (*width).max(value.chars().count() + 1);
+        let taken: usize = values.iter().map(width).sum();
         let room = self.width.saturating_sub(taken + indent).max(1);
         if name.chars().count() >= room {
             self.styled(indent, style, name);
@@ -105,8 +107,9 @@ impl Sheet {
         }
         let gap = room - name.chars().count();
         let mut line = format!("{:indent$}{}{:gap$}", "", self.painted(style, name), "");
-        for (value, width, style) in values {
-            let gap = width.saturating_sub(value.chars().count());
+        for column in values {
+            let (value, _, style) = column;
+            let gap = width(column) - value.chars().count();
             let _ = write!(line, "{:gap$}{}", "", self.painted(style, value));
         }
         self.line(&line);
@@ -117,13 +120,14 @@ impl Sheet {
 fn broken(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.replace('`', "").split_whitespace() {
-        let mut word: Vec<char> = word.chars().collect();
+        let letters: Vec<char> = word.chars().collect();
+        let mut word = letters.as_slice();
         loop {
             let line = lines.last_mut().expect("there is always a line");
             let used = line.chars().count();
             let gap = usize::from(used > 0);
             if used + gap + word.len() <= width {
-                line.extend(std::iter::repeat_n(' ', gap).chain(word));
+                line.extend(std::iter::repeat_n(' ', gap).chain(word.iter().copied()));
                 break;
             }
             if used > 0 {
@@ -132,10 +136,9 @@ fn broken(text: &str, width: usize) -> Vec<String> {
             }
             // A word longer than a line: a strategy breaks after a comma, a path anywhere.
             let comma = word[..width].iter().rposition(|&c| c == ',').map_or(width, |i| i + 1);
-            let rest = word.split_off(comma);
-            line.extend(word);
+            line.extend(&word[..comma]);
             lines.push(String::new());
-            word = rest;
+            word = &word[comma..];
         }
     }
     lines
@@ -152,6 +155,16 @@ mod tests {
         assert_eq!(broken("abcdefgh", 3), ["abc", "def", "gh"]);
         assert_eq!(broken("", 3), [""]);
         assert_eq!(broken("use `a b`", 8), ["use a b"]);
+    }
+
+    #[test]
+    fn values_wider_than_their_columns_stay_apart() {
+        let mut sheet = Sheet::new(60, false);
+        sheet.row(2, ("name", ""), &[("0.0137".into(), 8, ""), ("0.0107–0.0173".into(), 13, "")]);
+        assert_eq!(sheet.text, format!("  name{:34}0.0137 0.0107–0.0173\n", ""));
+        let wide = "1".repeat(20);
+        sheet.row(2, ("name", ""), &[(wide.clone(), 8, ""), (wide, 13, "")]);
+        assert!(sheet.text.lines().all(|line| line.chars().count() == 60), "{}", sheet.text);
     }
 
     #[test]

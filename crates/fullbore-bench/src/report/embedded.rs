@@ -2,6 +2,8 @@
 //!
 //! `docs/results-schema.md` describes the form; `script/data.js` turns it back into a results document.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value, json};
 
 use crate::document::Document;
@@ -48,9 +50,9 @@ pub(super) fn packed(document: &Document) -> Value {
             cell["uncounted"] = json!(uncounted);
         }
     }
-    let mut series = Vec::new();
+    let (mut series, mut places) = (Vec::new(), HashMap::new());
     if let Some(findings) = whole.get_mut("findings") {
-        share_series(findings, &mut series);
+        share_series(findings, &mut series, &mut places);
     }
     let csv: Vec<&str> = crate::csv::COLUMNS.split(' ').collect();
     json!({
@@ -59,20 +61,21 @@ pub(super) fn packed(document: &Document) -> Value {
     })
 }
 
-/// Collects the series of findings in a list without duplicates, and replaces each by its index.
-fn share_series(value: &mut Value, known: &mut Vec<Value>) {
+/// Collects the series of findings in a list without duplicates, and replaces each by its index; `places` has the indices by their
+/// texts.
+fn share_series(value: &mut Value, known: &mut Vec<Value>, places: &mut HashMap<String, usize>) {
     match value {
-        Value::Array(list) => list.iter_mut().for_each(|value| share_series(value, known)),
+        Value::Array(list) => list.iter_mut().for_each(|value| share_series(value, known, places)),
         Value::Object(map) => {
             for (name, value) in map {
                 if name != "series" || !value.is_object() {
-                    share_series(value, known);
+                    share_series(value, known, places);
                     continue;
                 }
-                let place = known.iter().position(|one| one == value).unwrap_or_else(|| {
+                let place = *places.entry(value.to_string()).or_insert(known.len());
+                if place == known.len() {
                     known.push(value.clone());
-                    known.len() - 1
-                });
+                }
                 *value = json!(place);
             }
         }
