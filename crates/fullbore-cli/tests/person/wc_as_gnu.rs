@@ -77,7 +77,12 @@ fn hostile_files_count_alike_alone_and_together() {
             pair.pipe("-clmwL", file);
             pair.pipe("-lw -", file);
         }
-        pair.without_rights(|pair| pair.file("", corpus.unreadable()));
+        pair.dir.directories(["closed"]);
+        pair.dir.set_mode("closed", 0o000);
+        pair.without_rights(|pair| {
+            pair.file("", corpus.unreadable());
+            pair.paths("", &["closed"]);
+        });
         for flags in cases("wc of a list from a pipe, and by POSIX", 3, FLAGS.split('|')) {
             let commands = pair.commands(flags, &["--files0-from=-"]);
             pair.run_both(&format!("{flags}, a list"), commands, |command| {

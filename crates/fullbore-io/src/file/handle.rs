@@ -308,14 +308,13 @@ impl File {
 /// Returns the error of an `open` that failed.
 pub(super) fn refused(path: &Path, code: Code) -> Error {
     match code {
-        Code::IS_DIRECTORY => directory(path),
         Code::NO_SUCH_ADDRESS => absent(path),
         code => Error::io("open", path, code.into()),
     }
 }
 
 pub(super) fn directory(path: &Path) -> Error {
-    Error::new(ErrorKind::Unsupported, "open", path, "it is a directory").advise("name a file")
+    Error::io("open", path, Code::IS_DIRECTORY.into())
 }
 
 pub(super) fn absent(path: &Path) -> Error {

@@ -273,11 +273,10 @@ fn open(name: &OsStr) -> io::Result<File> {
     } else {
         File::open(name)
     };
-    opened.map_err(|error| match (error.raw_os_error(), error.kind()) {
-        (Some(number), _) => io::Error::from_raw_os_error(number),
-        (None, ErrorKind::Unsupported) if name == "-" => Code::IS_DIRECTORY.into(),
+    opened.map_err(|error| match error.raw_os_error() {
+        Some(number) => io::Error::from_raw_os_error(number),
         // A socket, or a device that does not exist.
-        _ => Code::NO_SUCH_ADDRESS.into(),
+        None => Code::NO_SUCH_ADDRESS.into(),
     })
 }
 

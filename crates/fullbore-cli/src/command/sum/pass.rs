@@ -3,12 +3,11 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use fullbore::error::{Error, Result};
-use fullbore::file::{File, FileKind};
+use fullbore::error::Result;
+use fullbore::file::File;
 use fullbore::operation::Split;
 use fullbore::operation::hash::{Digest, Hash, MultiHash, PipelinedHashes};
 use fullbore::pattern::{Executor, Worker};
-use fullbore::sys::Code;
 use fullbore_cli::for_each;
 
 /// Files shorter than this, in bytes, are hashed by the reading thread: helper threads cost more than they save.
@@ -35,12 +34,7 @@ impl Passes {
         if let (true, Ok((len, _))) = (seekable, &found) {
             for_each::seek_standard_input(*len);
         }
-        found.map_err(|error| match file.kind() {
-            // The peers report the system's error for reading a directory. A check beforehand would cost every file a
-            // system call.
-            FileKind::Directory => Error::io("read", name, Code::IS_DIRECTORY.into()),
-            _ => error,
-        })
+        found
     }
 
     fn of(

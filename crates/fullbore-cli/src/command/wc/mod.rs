@@ -10,6 +10,7 @@ use clap::Args;
 use fullbore::error::ErrorKind;
 use fullbore::operation::{Count, Counts, Encoding};
 use fullbore::pattern::{Executor, Worker};
+use fullbore::sys::Code;
 use fullbore_cli::common_args::{CliRun, CommonArgs};
 use fullbore_cli::exit::Exit;
 use fullbore_cli::for_each::{expanded, in_order, is_stream, seek_standard_input};
@@ -174,7 +175,11 @@ impl WcContext<'_> {
                     let counts = self.counts(&file, false, worker, executor);
                     self.file_result(Some(path.clone()), &path, counts, true)
                 }
-                Err(error) => self.file_result(Some(path.clone()), &path, Err(error), path.is_dir()),
+                Err(error) => {
+                    // wc opens a directory, and fails to read it.
+                    let opened = error.code() == Some(Code::IS_DIRECTORY);
+                    self.file_result(Some(path.clone()), &path, Err(error), opened)
+                }
             },
         }
     }
@@ -190,10 +195,7 @@ impl WcContext<'_> {
             Ok(counts) => Ok(FileResult { name, counts: Some(counts), diagnostic: None }),
             Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),
             Err(error) => {
-                let mut diagnostic = Diagnostic::of(label, &error, self.encoding);
-                if label.is_dir() {
-                    diagnostic.message = format!("{}: Is a directory", self.encoding.quoted(label, false));
-                }
+                let diagnostic = Diagnostic::of(label, &error, self.encoding);
                 // A file that changed has no counts; an unreadable file has none and an error.
                 let counts = (opened && diagnostic.code == 1).then(Counts::default);
                 Ok(FileResult { name, counts, diagnostic: Some(diagnostic) })
