@@ -56,118 +56,147 @@ impl Links {
         for file in &group.files {
             let alone = || group.files.iter().filter(|other| device(other) == device(file)).count() == 1;
             if device(file) != first && alone() {
-                let left = |name: &PathBuf| (name.clone(), LinkResult::Left("on another file system"));
-                outcomes.extend(file.inode.names.iter().map(left));
+                let left = all(file, || LinkResult::Left("on another file system"));
+                outcomes.extend(file.inode.names.iter().cloned().zip(left));
                 continue;
             }
-            for name in &file.inode.names {
-                let keep = *kept.entry(device(file)).or_insert((file, name));
-                let outcome = if std::ptr::eq(keep.0, file) {
-                    LinkResult::Kept
-                } else {
-                    match self.replace(keep, file, name, directories) {
-                        Ok(Some(reason)) => LinkResult::Left(reason),
-                        Ok(None) if self.dry_run => LinkResult::Would,
-                        Ok(None) => LinkResult::Linked,
-                        Err(error) if error.code() == Some(Code::TOO_MANY_NAMES) => {
-                            // The file has reached its maximum number of links: from here on this one is kept.
-                            kept.insert(device(file), (file, name));
-                            LinkResult::Kept
-                        }
-                        Err(error) => LinkResult::Failed(error),
+            let names = &file.inode.names;
+            let keep = *kept.entry(device(file)).or_insert((file, &names[0]));
+            let results = if std::ptr::eq(keep.0, file) {
+                all(file, || LinkResult::Kept)
+            } else {
+                match self.replace(keep, file, directories) {
+                    Ok(results) => results,
+                    Err(error) if error.code() == Some(Code::TOO_MANY_NAMES) => {
+                        // The kept file has reached its maximum number of links: from here on this one is kept.
+                        kept.insert(device(file), (file, &names[0]));
+                        all(file, || LinkResult::Kept)
                     }
-                };
-                outcomes.push((name.clone(), outcome));
-            }
+                    Err(error) => {
+                        let at = names.iter().position(|name| name == error.path()).unwrap_or(0);
+                        let mut results =
+                            all(file, || LinkResult::Left("not all names of the file can be replaced"));
+                        results[at] = LinkResult::Failed(error);
+                        results
+                    }
+                }
+            };
+            outcomes.extend(names.iter().cloned().zip(results));
         }
         outcomes
     }
 
-    /// Replaces one name, or returns the reason why it must not be replaced. Uses the files and directories held open
-    /// since they were found, so changes of paths in the meantime have no effect.
+    /// Replaces all names of a file, or none: every replacement is complete before the first rename. Returns the results
+    /// of the names. Uses the files and directories held open since they were found, so changes of paths in the meantime
+    /// have no effect.
     fn replace(
         self,
         (keep, kept_name): (&HashedFile, &Path),
         file: &HashedFile,
-        name: &Path,
         directories: &Directories,
-    ) -> Result<Option<&'static str>> {
+    ) -> Result<Vec<LinkResult>> {
         let source = directories.of(kept_name)?;
-        let target = directories.of(name)?;
-        let (one, other) = (OpenInode::open(&source)?, OpenInode::open(&target)?);
-        for (kin, known, path) in [(&one, keep, source.path), (&other, file, name)] {
+        let targets: Vec<Entry<'_>> =
+            file.inode.names.iter().map(|name| directories.of(name)).collect::<Result<_>>()?;
+        let (one, other) = (OpenInode::open(&source)?, OpenInode::open(&targets[0])?);
+        for (kin, known, path) in [(&one, keep, source.path), (&other, file, targets[0].path)] {
             let stat = &kin.stat;
             let now = (stat.identity(), stat.size, (stat.mtime, stat.mtime_nsec));
             if now != (known.inode.identity, known.inode.len, known.modified) {
                 return Err(changed(path));
             }
         }
+        let left = |reason| Ok(all(file, || LinkResult::Left(reason)));
         if !one.is_free() || !other.is_free() {
-            return Ok(Some("one of the files is immutable or append-only"));
+            return left("one of the files is immutable or append-only");
         }
-        // The names of one file stay names of one file.
         match self.how {
             // An interrupted run would leave some names with the old file.
-            ReplaceMethod::Reflink if other.stat.nlink > 1 => return Ok(Some("the file has several names")),
-            ReplaceMethod::Hard if other.stat.nlink > file.inode.names.len() as u64 => {
-                return Ok(Some("the file has other names outside the search"));
+            ReplaceMethod::Reflink if other.stat.nlink > 1 => return left("the file has several names"),
+            ReplaceMethod::Hard if other.stat.nlink > targets.len() as u64 => {
+                return left("the file has other names outside the search");
             }
             _ => {}
         }
         if self.how == ReplaceMethod::Hard
             && !self.any_metadata
-            && let Some(reason) = one.differs(&other, name)?
+            && let Some(reason) = one.differs(&other, targets[0].path)?
         {
-            return Ok(Some(reason));
+            return left(reason);
         }
         if self.dry_run {
-            return Ok(None);
+            return Ok(all(file, || LinkResult::Would));
         }
         let made = match self.how {
-            ReplaceMethod::Hard => linked(&one, &other.file, &source, &target),
-            ReplaceMethod::Reflink => match shared(&one, &other, &target) {
-                Err(error) if cannot_reflink(&error) => {
-                    return Ok(Some("the file system cannot share their blocks"));
+            ReplaceMethod::Hard => linked(&one, &other.file, &source, &targets),
+            ReplaceMethod::Reflink => {
+                match targets.iter().map(|target| shared(&one, &other, target)).collect() {
+                    Err(error) if cannot_reflink(&error) => {
+                        return left("the file system cannot share their blocks");
+                    }
+                    made => made,
                 }
-                other => other,
-            },
-        };
-        let temporary = match made {
-            Err(error) if error.code() == Some(Code::CROSSES_DEVICES) => {
-                return Ok(Some("on another file system"));
             }
-            other => other?,
         };
-        // The replacement was compared with the file under this name; the name must still lead to that file.
-        if !other.is_still(&target.stat()?) {
-            return Err(changed(name));
+        let temporaries: Vec<Temporary> = match made {
+            Err(error) if error.code() == Some(Code::CROSSES_DEVICES) => {
+                return left("on another file system");
+            }
+            made => made?,
+        };
+        // The replacements were compared with the file; the names must still lead to that file.
+        for target in &targets {
+            if !other.is_still(&target.stat()?) {
+                return Err(changed(target.path));
+            }
         }
         // Windows before 10 does not replace an open file.
         drop((one, other));
-        let failed = |error: std::io::Error| Error::io("replace", name, error);
-        let held = target.held.fd().map_err(failed)?;
-        temporary
-            .persist_with(|_, made| sys::rename(&held, made, &held, target.name))
-            .map_err(|error| failed(error.into()))?;
-        Ok(None)
+        let rename = |(temporary, target): (Temporary, &Entry<'_>)| match replace_by(temporary, target) {
+            Ok(()) => LinkResult::Linked,
+            Err(error) => LinkResult::Failed(Error::io("replace", target.path, error)),
+        };
+        Ok(temporaries.into_iter().zip(&targets).map(rename).collect())
     }
 }
 
-/// Creates another name of `one` in the directory of `target`, which has the same bytes.
-fn linked(one: &OpenInode, other: &File, source: &Entry<'_>, target: &Entry<'_>) -> Result<Temporary> {
+/// Returns the same result for all names of a file.
+fn all(file: &HashedFile, result: impl Fn() -> LinkResult) -> Vec<LinkResult> {
+    file.inode.names.iter().map(|_| result()).collect()
+}
+
+fn replace_by(temporary: Temporary, target: &Entry<'_>) -> std::io::Result<()> {
+    let held = target.held.fd()?;
+    Ok(temporary.persist_with(|_, made| sys::rename(&held, made, &held, target.name))?)
+}
+
+/// Creates another name of `one` in the directory of each target; all of them are names of `other`, which has the same
+/// bytes.
+fn linked(
+    one: &OpenInode,
+    other: &File,
+    source: &Entry<'_>,
+    targets: &[Entry<'_>],
+) -> Result<Vec<Temporary>> {
     let from = source.held.fd().map_err(|error| Error::io("link", source.path, error))?;
-    let (temporary, ()) = Temporary::create(target.held, target.name, false, |directory, name| {
-        sys::hard_link(&from, source.name, directory, name, AtFlags::empty())
-    })
-    .map_err(|error| Error::io("link", target.path, error))?;
+    let mut temporaries = Vec::new();
+    for target in targets {
+        let (temporary, ()) = Temporary::create(target.held, target.name, false, |directory, name| {
+            sys::hard_link(&from, source.name, directory, name, AtFlags::empty())
+        })
+        .map_err(|error| Error::io("link", target.path, error))?;
+        temporaries.push(temporary);
+    }
     if !equal(&one.file, other, &mut 0)? {
-        return Err(changed(target.path));
+        return Err(changed(targets[0].path));
     }
     // The name that was linked may no longer have led to the file.
-    if !one.is_still(&stat(temporary.directory(), temporary.name(), source.path)?) {
-        return Err(changed(source.path));
+    for temporary in &temporaries {
+        if !one.is_still(&stat(temporary.directory(), temporary.name(), source.path)?) {
+            return Err(changed(source.path));
+        }
     }
-    Ok(temporary)
+    Ok(temporaries)
 }
 
 /// Creates a file in the directory of `target` that shares the blocks of `one`, has the bytes of `other` and its
