@@ -68,11 +68,6 @@ impl Command {
             _ => None,
         }
     }
-
-    /// True if flags of a parsed tool are wrong.
-    fn is_wrong(tool: Option<&Self>) -> bool {
-        tool.is_none_or(|tool| matches!(tool, Self::Grep(grep) if grep.is_wrong()))
-    }
 }
 
 impl Cli {
@@ -84,21 +79,19 @@ impl Cli {
     /// Parses the command line of this process. Errors in it are printed and end the process with the peer's exit code.
     pub(crate) fn read() -> Result<Self, ExitCode> {
         let mut called = Invocation::now();
-        let mut config = None;
-        if called.command() == "grep" {
-            config = command::grep::Config::read(&called.words);
-        }
-        if let Some(config) = &config {
-            called.words = config.insert(called.words);
-        }
         if ["wc", "copy", "cp", "sum"].contains(&called.command()) {
             exit::set_failure_code(1);
         }
-        let command = Command::of_a_tool(&called.words);
-        if let Some(config) = config.filter(|_| Command::is_wrong(command.as_ref()))
-            && Command::is_wrong(Command::of_a_tool(&config.insert(vec!["grep".into()])).as_ref())
+        let mut command = Command::of_a_tool(&called.words);
+        if let Some(Command::Grep(grep)) = &command
+            && let Some(config) = grep.config()
         {
-            config.print_origin();
+            called.words = config.insert(called.words);
+            command = Command::of_a_tool(&called.words);
+            // The flags of the command line were right.
+            if !matches!(&command, Some(Command::Grep(grep)) if !grep.is_wrong()) {
+                config.print_origin();
+            }
         }
         if let Some(command) = command {
             return Ok(Self { command });

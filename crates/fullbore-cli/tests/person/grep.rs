@@ -161,6 +161,10 @@ fn grep_of_trees_matches_rg() {
     for flags in ["", "-n -C1", "-c", "-l", "--heading -n", "--json", "-m2"] {
         pair.paths(&format!("{flags} --sort path the {files}"), &[""; 0]);
     }
+    // Several threads; the only match is in one file.
+    for flags in ["--heading --stats", "-C1 --stats", "-c --stats", "--heading --json", "--stats -q"] {
+        pair.paths(&format!("{flags} the plain empty"), &[""; 0]);
+    }
     for flags in ["--sortr path -l the tree", "--files --sort path tree", "--type-list"] {
         pair.paths(flags, &[""; 0]);
     }

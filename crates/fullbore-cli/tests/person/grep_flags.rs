@@ -118,6 +118,13 @@ fn a_configuration_file_has_flags_before_those_of_the_command_line() {
     let missing = grep(&["-c", "needle"], &dir.at("missing"));
     assert!(missing.stderr.contains("FULLBORE_GREP_CONFIG_PATH"), "{missing}");
     assert_eq!(missing.text(), "1\n");
+    // A word that is a value is no flag.
+    assert_eq!(grep(&["-e", "--no-config", "-e", "NEEDLE"], &config).text(), "Needle\n");
+    // The command line is parsed alone first.
+    let broken = dir.file("broken", "--no-such-flag\n");
+    for flag in ["--help", "-h", "--version", "--pcre2-version"] {
+        assert_eq!(grep(&[flag], &broken).stderr, "", "{flag}");
+    }
 }
 
 #[test]
@@ -152,6 +159,20 @@ fn messages_besides_results_match() {
         assert!(text.contains("hyperlink-format"), "{shell}");
     }
     dir.run("grep --generate nothing").fails(2, &["nothing"]);
+}
+
+#[test]
+fn messages_about_ignore_files_are_printed_with_the_list_of_files() {
+    let dir = TestDir::new();
+    dir.file("in", "");
+    dir.file(".ignore", "{x\n");
+    let files = |words: &str| dir.run(&format!("grep --files {words}")).succeeds();
+    let all = files("--ignore-file nofile");
+    assert_contains(&all.stderr, &["nofile", "{x"]);
+    assert_eq!(all.text(), "in\n");
+    for flag in ["--no-messages", "--no-ignore-messages"] {
+        assert_eq!(files(&format!("--ignore-file nofile {flag}")).stderr, "", "{flag}");
+    }
 }
 
 /// `rg` walks several paths with several threads, whose messages differ.
@@ -229,6 +250,54 @@ fn output_longer_than_the_memory_is_streamed() {
     for (words, lines) in searches {
         let grep = format!("ulimit -d 150000; cat large | \"$0\" grep --memory 16M {words} | wc -l");
         assert_eq!(dir.shell(&grep).succeeds().text().trim(), lines.to_string(), "{words}");
+    }
+}
+
+/// It has no length; a late NUL ends the search in parts.
+#[cfg(target_os = "linux")]
+#[test]
+fn generated_file_is_searched_again_from_its_start() {
+    let dir = TestDir::new();
+    let mut sleep = Command::new("sleep");
+    sleep.arg("100").env_clear().env("A", "x\n".repeat(50_000));
+    for number in 0..12 {
+        sleep.env(format!("B{number}"), "y".repeat(100_000));
+    }
+    let mut running = start(&mut sleep);
+    let environment = format!("/proc/{}/environ", running.child.id());
+    // Until it runs, the environment is that of this process.
+    let is_its_own = || fs::read(&environment).is_ok_and(|bytes| bytes.starts_with(b"A=x\n"));
+    assert_eventually("the environment of the program", true, is_its_own);
+    dir.file("copy", fs::read(&environment).unwrap());
+    for words in ["-n ^x*$ -m3", "-n ^x*$", "-n y", "-c x --stats"] {
+        let grep = |path: &str| {
+            let text = dir.run(&format!("grep --no-mmap {words} {path}")).succeeds().text();
+            text.lines().filter(|line| !line.contains(" seconds ")).map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(grep(&environment), grep("copy"), "{words}");
+    }
+    running.kill();
+    running.end();
+}
+
+#[test]
+fn bytes_of_a_file_are_counted_once() {
+    let dir = TestDir::new();
+    dir.file("big", "needle x\nhay\n".repeat(100_000));
+    dir.file("small", "needle x\nhay\n".repeat(1000));
+    let mut searches = vec![
+        ("-c needle small", "13.0 kB"),
+        ("-c needle big", "1.30 MB"),
+        ("--no-mmap -c needle big", "1.30 MB"),
+        (r"-U -c needle\s+x big", "1.30 MB"),
+        ("-c -E latin1 needle big", "1.30 MB"),
+    ];
+    if cfg!(unix) {
+        searches.push(("--pre cat -c needle big", "1.30 MB"));
+    }
+    for (words, bytes) in searches {
+        let stderr = dir.run(&format!("grep --time {words}")).succeeds().stderr;
+        assert!(stderr.contains(&format!("\n{bytes} in all")), "{words}: {stderr}");
     }
 }
 

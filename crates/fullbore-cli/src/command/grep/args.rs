@@ -37,6 +37,7 @@ pub(super) struct GrepArgs {
     pub(super) max_depth: Option<usize>,
     pub(super) max_filesize: Option<u64>,
     pub(super) mapped: Option<bool>,
+    pub(super) no_config: bool,
     pub(super) no_ignore_dot: bool,
     pub(super) no_ignore_exclude: bool,
     pub(super) no_ignore_files: bool,

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, FileKind, FileStamp};
-use fullbore::pattern::{Executor, OrderedSender, Worker};
+use fullbore::pattern::{Executor, OrderedSender, Progress, Worker};
 use fullbore::sys::{self, AsHandle, OpenFlags, Status};
 use fullbore_cli::common_args::CliRun;
 use fullbore_cli::exit::message;
@@ -150,8 +150,7 @@ impl Search<'_> {
         }
         let started = self.filter.as_ref().map(|filter| filter.start(path)).transpose()?;
         if let Some(mut output) = started.flatten() {
-            let result = self
-                .search_whole(here.sender, 0, |searcher| searcher.search_reader(path, named, &mut output));
+            let result = self.read_whole(here, 0, path, named, &mut output);
             let closed = output.close();
             result?;
             closed?;
@@ -177,10 +176,10 @@ impl Search<'_> {
         let whole = plain || len == 0;
         let mapped = mapped && len > 0;
         let held = fill(&mut file, here.worker.buffer(), len as usize)?;
-        here.executor.progress().add(held as u64);
         let bytes = &here.worker.buffer()[..held];
         if whole && held <= SMALL {
             unchanged(&file, &before, path)?;
+            here.executor.progress().add(held as u64);
             return self.small(path, named, mapped, bytes, searcher, here.sender);
         }
         let read_mode = if mapped { ReadMode::Mapped } else { ReadMode::Streamed };
@@ -230,7 +229,7 @@ impl Search<'_> {
             let opening = self.query.source_info(read_mode, true, &[]);
             return self.large(path, true, read_mode, opening, (&own, Some(file)), here);
         }
-        self.search_whole(here.sender, 0, |searcher| searcher.search_reader(path, true, &mut file))
+        self.read_whole(here, 0, path, true, &mut file)
     }
 
     fn standard_input(&self, path: &Path, here: &mut SearchWorker<'_, '_, '_>) -> Result<(), SearchError> {
@@ -246,11 +245,7 @@ impl Search<'_> {
                 first.clear();
                 ReadMode::Piped { stdin: true }
             }
-            _ => {
-                return self.search_whole(here.sender, 0, |searcher| {
-                    searcher.search_reader(path, true, &mut io::stdin().lock())
-                });
-            }
+            _ => return self.read_whole(here, 0, path, true, &mut io::stdin().lock()),
         };
         let opening = self.query.source_info(read_mode, true, &first);
         self.large(path, true, read_mode, opening, (&file, None), here)?;
@@ -298,11 +293,18 @@ impl Search<'_> {
                     .in_place(|bytes| searcher.search_bytes(path, read_mode, named, bytes))
                     .map_err(io::Error::other)?
             })?;
+            here.executor.progress().add(len);
         } else {
-            self.search_whole(here.sender, printed, |searcher| match again {
-                Some(mut file) => searcher.search_reader(path, named, &mut file),
-                None => searcher.search_reader(path, named, &mut io::stdin().lock()),
-            })?;
+            match again {
+                Some(mut file) => {
+                    // Parts of a file without a length are read from its position.
+                    if regular {
+                        file.rewind()?;
+                    }
+                    self.read_whole(here, printed, path, named, &mut file)?;
+                }
+                None => self.read_whole(here, printed, path, named, &mut io::stdin().lock())?,
+            }
         }
         Ok(before.map_or(Ok(()), |before| file.check_unchanged(&before))?)
     }
@@ -346,6 +348,19 @@ impl Search<'_> {
             Err(error) => Err(io::Error::other(error)),
         };
         send_last(sender, FileOutput::of_lines(out, begins), result).map(|()| None)
+    }
+
+    /// Searches the bytes of a reader as a whole, and sends its output except for the first `printed` bytes.
+    fn read_whole(
+        &self,
+        here: &mut SearchWorker<'_, '_, '_>,
+        printed: u64,
+        path: &Path,
+        named: bool,
+        reader: &mut dyn Read,
+    ) -> Result<(), SearchError> {
+        let mut reader = CountedReader { reader, progress: here.executor.progress() };
+        self.search_whole(here.sender, printed, |searcher| searcher.search_reader(path, named, &mut reader))
     }
 
     /// Searches a file as a whole, and sends its output except for the first `printed` bytes.
@@ -394,6 +409,20 @@ struct SearchAgain {
     /// True for a very long line.
     long: bool,
     reason: &'static str,
+}
+
+/// A reader whose bytes are counted.
+struct CountedReader<'a> {
+    reader: &'a mut dyn Read,
+    progress: &'a Progress,
+}
+
+impl Read for CountedReader<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(bytes)?;
+        self.progress.add(count as u64);
+        Ok(count)
+    }
 }
 
 /// Reads until the buffer is full or the end of the file is reached. At the reported length (0: unknown) no further

@@ -372,8 +372,9 @@ pub(super) const FLAGS: &[Flag] = &[
         a.log = a.log.max(Some(LevelFilter::Debug));
     }),
     on(' ', "trace", "Print more debugging messages than --debug", |a, _| a.log = Some(LevelFilter::Trace)),
-    // The configuration file is read before the flags are parsed.
-    on(' ', "no-config", "Do not read the configuration file, FULLBORE_GREP_CONFIG_PATH", |_, _| {}),
+    on(' ', "no-config", "Do not read the configuration file, FULLBORE_GREP_CONFIG_PATH", |a, _| {
+        a.no_config = true;
+    }),
     value(' ', "sort", "BY", |a, v| put(&mut a.sort, sort(v, false)))
         .help("Order of the files: path, modified, accessed, created, or none (by path too)"),
     value(' ', "sortr", "BY", |a, v| put(&mut a.sort, sort(v, true)))

@@ -11,5 +11,4 @@ mod run;
 mod settings;
 mod walk;
 
-pub(crate) use self::parse::Config;
 pub(crate) use self::run::Grep;

@@ -95,12 +95,8 @@ pub(crate) struct Config {
 }
 
 impl Config {
-    /// Reads the file for a command line that begins with the command; `None` without one.
-    pub(crate) fn read(command_line: &[OsString]) -> Option<Self> {
-        let mut flags = command_line.iter().skip(1).take_while(|word| *word != "--");
-        if flags.any(|word| word == "--no-config") {
-            return None;
-        }
+    /// Reads the file; `None` without one.
+    pub(super) fn read() -> Option<Self> {
         let as_rg = program("") == "rg";
         let variable = if as_rg && env::var_os(VARIABLE).is_none() { VARIABLE_OF_RG } else { VARIABLE };
         let path = env::var_os(variable).filter(|path| !path.is_empty())?;

@@ -189,6 +189,10 @@ impl<'r> Printer<'r> {
             });
             return self.run.output.print_raw(format!("{message}\n"));
         }
+        // To rg with several threads they are the output of a further file.
+        if self.written && !self.separators.lines_only {
+            self.run.output.print_raw(self.separators.before(true))?;
+        }
         self.run.output.print_raw(format!(
             "\n{} matches\n{} matched lines\n{} files contained matches\n{} files searched\n{} bytes printed\n\
              {} bytes searched\n{:0.6} seconds spent searching\n{:0.6} seconds total\n",

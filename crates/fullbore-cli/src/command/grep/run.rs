@@ -12,16 +12,17 @@ use fullbore_grep::grep_printer::PathPrinterBuilder;
 use fullbore_grep::termcolor::Buffer;
 use fullbore_grep::{Query, Settings, Show, pcre2_version};
 use grep_cli::DecompressionMatcher;
-use ignore::overrides::OverrideBuilder;
+use ignore::overrides::Override;
 use log::{LevelFilter, Log, Metadata, Record};
 
 use super::args::{GrepArgs, Listing, Pattern};
 use super::command::Filter;
 use super::file::{Search, SearchWorker};
 use super::haystacks::{Item, SearchPaths, types};
+use super::parse::Config;
 use super::print::{Printer, Separators};
 use super::settings::settings;
-use super::walk::walk;
+use super::walk::{FileFilters, walk};
 use crate::exit::{Exit, program};
 use fullbore_cli::for_each::expanded;
 
@@ -48,6 +49,12 @@ impl Grep {
     /// True if a flag has an invalid value.
     pub(crate) fn is_wrong(&self) -> bool {
         self.args.wrong.is_some()
+    }
+
+    /// Returns the flags of the configuration file for this command line, if it is not wrong and they apply to it.
+    pub(crate) fn config(&self) -> Option<Config> {
+        let applies = !self.is_wrong() && !self.args.no_config && !self.args.pcre2_version;
+        applies.then(Config::read).flatten()
     }
 
     /// `flags` returns those of all commands, for `--generate`.
@@ -77,11 +84,12 @@ impl Grep {
         let (patterns, stdin_used) = patterns(&args, &mut arguments).map_err(Exit::Failure)?;
         let paths = expanded(arguments.map(PathBuf::from).collect());
         let search_paths = SearchPaths::new(paths, stdin_used, &args).map_err(Exit::Failure)?;
+        let filters = FileFilters::new(&args).map_err(Exit::Failure)?;
         let terminal = std::io::stdout().is_terminal();
         let mut settings = settings(&args, patterns, &search_paths, terminal);
         settings.longest_line = usize::try_from(common.budget() / 4).ok();
         if args.listing == Some(Listing::Files) {
-            return list_files(&args, &settings, &search_paths);
+            return list_files(&args, &settings, &search_paths, filters);
         }
         common.prefer_workers(args.threads);
         common.share_standard_input(&search_paths.paths);
@@ -89,7 +97,7 @@ impl Grep {
             return Err(Exit::Reported(1));
         }
         let query = Query::new(settings).map_err(Exit::Failure)?;
-        search(&args, &query, &search_paths, &common, terminal)
+        search(&args, &query, &search_paths, filters, &common, terminal)
     }
 }
 
@@ -97,19 +105,23 @@ fn search(
     args: &GrepArgs,
     query: &Query,
     search_paths: &SearchPaths,
+    filters: FileFilters,
     common: &CommonArgs,
     terminal: bool,
 ) -> Result<(), Exit> {
     let run = common.begin()?;
     let workers = run.job.spec().workers.unwrap_or_else(fullbore::probe::processors);
-    let items = walk(args, search_paths, workers).map_err(Exit::Failure)?;
+    let filter = filter(args, filters.pre_globs.clone())?;
+    let items = walk(args, search_paths, filters, workers);
+    // rg maps no file on macOS.
+    let mapped = if cfg!(target_os = "macos") { Some(false) } else { args.mapped };
     let separators = Separators::new(query.settings(), search_paths.serial(args));
     let search = Search {
         query,
         run: &run,
-        mapped: search_paths.mapped(args.mapped),
-        mapped_all: args.mapped == Some(true),
-        filter: filter(args)?,
+        mapped: search_paths.mapped(mapped),
+        mapped_all: mapped == Some(true),
+        filter,
         messages: !args.no_messages,
         remarks: !args.no_ignore_messages,
         searched: AtomicBool::new(false),
@@ -163,16 +175,10 @@ fn outcome(args: &GrepArgs, found: bool, status: u8) -> Result<(), Exit> {
 }
 
 /// Returns the filter of files that are read through a command.
-fn filter(args: &GrepArgs) -> Result<Option<Filter>, Exit> {
+fn filter(args: &GrepArgs, pre_globs: Override) -> Result<Option<Filter>, Exit> {
     if let Some(command) = &args.pre {
         let program = grep_cli::resolve_binary(command).map_err(Exit::failure)?;
-        let here = std::env::current_dir().map_err(Exit::failure)?;
-        let mut globs = OverrideBuilder::new(here);
-        for glob in &args.pre_globs {
-            globs.add(glob).map_err(Exit::failure)?;
-        }
-        let globs = globs.build().map_err(Exit::failure)?;
-        return Ok(Some(Filter::Preprocess(program, globs)));
+        return Ok(Some(Filter::Preprocess(program, pre_globs)));
     }
     Ok(args.search_zip.then(|| Filter::Decompress(DecompressionMatcher::new())))
 }
@@ -223,7 +229,12 @@ fn list_types(args: &GrepArgs) -> Result<(), Exit> {
     if text.is_empty() { Err(Exit::Reported(1)) } else { Ok(()) }
 }
 
-fn list_files(args: &GrepArgs, settings: &Settings, search_paths: &SearchPaths) -> Result<(), Exit> {
+fn list_files(
+    args: &GrepArgs,
+    settings: &Settings,
+    search_paths: &SearchPaths,
+    filters: FileFilters,
+) -> Result<(), Exit> {
     let mut buffer = if settings.color { Buffer::ansi() } else { Buffer::no_color() };
     let mut printer = PathPrinterBuilder::new();
     printer
@@ -233,7 +244,7 @@ fn list_files(args: &GrepArgs, settings: &Settings, search_paths: &SearchPaths) 
         .terminator(settings.path_terminator.unwrap_or(b'\n'));
     let workers = args.threads.map_or_else(fullbore::probe::processors, |threads| threads as usize);
     let (mut any, mut status) = (false, 0);
-    for item in walk(args, search_paths, workers).map_err(Exit::Failure)? {
+    for item in walk(args, search_paths, filters, workers) {
         match item {
             Item::Haystack(haystack) => {
                 any = true;
@@ -247,6 +258,9 @@ fn list_files(args: &GrepArgs, settings: &Settings, search_paths: &SearchPaths) 
                 if !args.no_messages {
                     Exit::eprint(&format!("{}: {text}\n", program("")));
                 }
+            }
+            Item::Remark(text) if !args.no_messages && !args.no_ignore_messages => {
+                Exit::eprint(&format!("{}: {text}\n", program("")));
             }
             Item::Remark(_) => {}
         }

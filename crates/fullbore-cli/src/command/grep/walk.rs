@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use fullbore::lock::Mutex;
 use fullbore::sys::{OsStrExt, is_separator};
 use ignore::overrides::{Override, OverrideBuilder};
+use ignore::types::Types;
 use ignore::{WalkBuilder, WalkState};
 
 use super::args::{GrepArgs, Listing, SortBy};
@@ -23,28 +24,45 @@ const AT_ONCE: (usize, Duration) = (1 << 16, Duration::from_millis(100));
 
 const NAME: &str = "walk";
 
-fn globs(args: &GrepArgs, here: &Path) -> Result<Override, ignore::Error> {
-    let mut builder = OverrideBuilder::new(here);
-    builder.case_insensitive(args.glob_case_insensitive)?;
-    for glob in &args.globs {
-        builder.add(glob)?;
+/// The compiled flags that select files.
+pub(crate) struct FileFilters {
+    here: PathBuf,
+    types: Types,
+    globs: Override,
+    /// Selects the files of a preprocessor.
+    pub(crate) pre_globs: Override,
+}
+
+impl FileFilters {
+    pub(crate) fn new(args: &GrepArgs) -> Result<Self, String> {
+        let here = std::env::current_dir()
+            .or_else(|error| std::env::var_os("PWD").map(PathBuf::from).ok_or(error))
+            .map_err(|error| format!("failed to get current working directory: {error}"))?;
+        let types = types(args)?;
+        let compiled = |case_insensitive, globs: &[String], iglobs: &[String]| {
+            let mut builder = OverrideBuilder::new(&here);
+            for (case_insensitive, globs) in [(case_insensitive, globs), (true, iglobs)] {
+                builder.case_insensitive(case_insensitive)?;
+                for glob in globs {
+                    builder.add(glob)?;
+                }
+            }
+            builder.build()
+        };
+        let fail = |error: ignore::Error| error.to_string();
+        let globs = compiled(args.glob_case_insensitive, &args.globs, &args.iglobs).map_err(fail)?;
+        let pre_globs = compiled(false, &args.pre_globs, &[]).map_err(fail)?;
+        Ok(Self { here, types, globs, pre_globs })
     }
-    builder.case_insensitive(true)?;
-    for glob in &args.iglobs {
-        builder.add(glob)?;
-    }
-    builder.build()
 }
 
 /// Lists all haystacks in order, with messages, before the search begins. Up to `workers` threads walk the directories.
 pub(crate) fn walk(
     args: &GrepArgs,
     search_paths: &SearchPaths,
+    filters: FileFilters,
     workers: usize,
-) -> Result<Box<dyn Iterator<Item = Item> + Send>, String> {
-    let here = std::env::current_dir()
-        .or_else(|error| std::env::var_os("PWD").map(PathBuf::from).ok_or(error))
-        .map_err(|error| format!("failed to get current working directory: {error}"))?;
+) -> Box<dyn Iterator<Item = Item> + Send> {
     let mut builder = WalkBuilder::new(&search_paths.paths[0]);
     for path in &search_paths.paths[1..] {
         builder.add(path);
@@ -60,8 +78,8 @@ pub(crate) fn walk(
         .max_filesize(args.max_filesize)
         .same_file_system(args.one_file_system)
         .skip_stdout(args.listing != Some(Listing::Files))
-        .overrides(globs(args, &here).map_err(|error| error.to_string())?)
-        .types(types(args)?)
+        .overrides(filters.globs)
+        .types(filters.types)
         .hidden(!args.hidden)
         .parents(!args.no_ignore_parent)
         .ignore(!args.no_ignore_dot)
@@ -70,7 +88,7 @@ pub(crate) fn walk(
         .git_exclude(!args.no_ignore_vcs && !args.no_ignore_exclude)
         .require_git(!args.no_require_git)
         .ignore_case_insensitive(args.ignore_file_case_insensitive)
-        .current_dir(&here);
+        .current_dir(filters.here);
     if !args.no_ignore_dot {
         builder.add_custom_ignore_filename(".rgignore");
     }
@@ -81,7 +99,7 @@ pub(crate) fn walk(
             && root.is_dir()
             && let Some(items) = walk_at_once(builder.threads(workers), kind)
         {
-            return Ok(Box::new(notes.into_iter().chain(items)));
+            return Box::new(notes.into_iter().chain(items));
         }
         builder.sort_by_file_name(Ord::cmp);
     }
@@ -92,11 +110,11 @@ pub(crate) fn walk(
             let (mut haystacks, others): (Vec<_>, Vec<_>) =
                 items.partition(|item| matches!(item, Item::Haystack(_)));
             order(&mut haystacks, sort.by, sort.reverse);
-            Ok(Box::new(others.into_iter().chain(haystacks)))
+            Box::new(others.into_iter().chain(haystacks))
         }
         // All workers search an only file if it is known to be that.
-        _ if search_paths.one_file => Ok(Box::new(items.collect::<Vec<_>>().into_iter())),
-        _ => Ok(Box::new(items)),
+        _ if search_paths.one_file => Box::new(items.collect::<Vec<_>>().into_iter()),
+        _ => Box::new(items),
     }
 }
 
