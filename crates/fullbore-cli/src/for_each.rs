@@ -4,13 +4,14 @@
 use std::ffi::OsStr;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use fullbore::error::ErrorKind;
 use fullbore::file::File;
 use fullbore::lock::Mutex;
 use fullbore::operation::Fold;
 use fullbore::pattern::{Executor, OrderedSender, Worker};
-use fullbore::sys::{self, FileKind, SeekFrom};
+use fullbore::sys::{self, AsHandle, FileKind, SeekFrom};
 
 use crate::common_args::{CliRun, CommonArgs};
 use crate::exit::{Exit, message, program};
@@ -58,6 +59,15 @@ pub static STANDARD_INPUT: Mutex<()> = Mutex::new(());
 pub fn standard_input() -> fullbore::Result<File> {
     before_standard_input();
     File::stdin()
+}
+
+/// Opens standard input, to read it in order. Reading a closed one fails; the stream of std is empty then.
+///
+/// # Errors
+/// If the system call fails.
+pub fn standard_stream() -> io::Result<fs::File> {
+    before_standard_input();
+    io::stdin().as_handle().try_clone_to_owned().map(fs::File::from)
 }
 
 /// Sets the offset of standard input as reading would.

@@ -15,6 +15,8 @@ pub(crate) struct Rules {
     pub(crate) follow: bool,
     /// True to include names that begin with a dot. Such names that the user gave are always included.
     pub(crate) hidden: bool,
+    /// True if the path `-` is standard input.
+    pub(crate) stdin: bool,
 }
 
 /// The regular files below the user's paths, and errors.
@@ -121,7 +123,8 @@ impl<N: Iterator<Item = PathBuf>> Iterator for Walk<N> {
             let (path, named) = match self.open.last_mut() {
                 None => {
                     let path = self.named.next()?;
-                    if path == Path::new("-") || !fs::metadata(&path).is_ok_and(|it| it.is_dir()) {
+                    let stdin = self.rules.stdin && path == Path::new("-");
+                    if stdin || !fs::metadata(&path).is_ok_and(|it| it.is_dir()) {
                         return Some((path, Ok(None)));
                     }
                     (path, true)
@@ -164,15 +167,17 @@ mod tests {
         let walk = |rules| Walk::new(std::iter::once(room.path().to_owned()), rules);
         let mut wanted: Vec<PathBuf> = files.iter().map(|file| at(file)).collect();
         wanted.sort_by(|a, b| a.as_os_str().as_bytes().cmp(b.as_os_str().as_bytes()));
-        let found: Vec<_> = walk(Rules { follow: false, hidden: true }).map(|(path, _)| path).collect();
+        let found: Vec<_> =
+            walk(Rules { follow: false, hidden: true, stdin: false }).map(|(path, _)| path).collect();
         assert_eq!(found, wanted);
-        let plain: Vec<_> = walk(Rules { follow: false, hidden: false }).map(|(path, _)| path).collect();
+        let plain: Vec<_> =
+            walk(Rules { follow: false, hidden: false, stdin: false }).map(|(path, _)| path).collect();
         wanted.retain(|path| !path.strip_prefix(room.path()).unwrap().to_string_lossy().contains("/."));
         wanted.retain(|path| !path.strip_prefix(room.path()).unwrap().starts_with(".hidden"));
         assert_eq!(plain, wanted);
         #[cfg(unix)]
         {
-            let followed: Vec<_> = walk(Rules { follow: true, hidden: true }).collect();
+            let followed: Vec<_> = walk(Rules { follow: true, hidden: true, stdin: false }).collect();
             let errors: Vec<_> =
                 followed.iter().filter(|(_, result)| result.is_err()).map(|(path, _)| path).collect();
             assert_eq!(errors, [&at("b/up")], "a loop is reported once");

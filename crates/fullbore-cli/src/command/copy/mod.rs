@@ -190,7 +190,7 @@ fn length(path: &Path, follow: Follow) -> u64 {
     if follow == Follow::None && path.is_symlink() {
         return 0;
     }
-    let rules = Rules { follow: follow == Follow::All, hidden: true };
+    let rules = Rules { follow: follow == Follow::All, hidden: true, stdin: false };
     let files = Walk::new(std::iter::once(path.to_owned()), rules);
     files
         .filter_map(|(path, _)| path.metadata().ok())

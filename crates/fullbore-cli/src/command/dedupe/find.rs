@@ -189,7 +189,8 @@ impl Search<'_> {
 
     /// Returns every regular file within the bounds.
     fn find_files(&mut self, paths: &[PathBuf], bounds: Bounds) -> Result<Vec<Inode>> {
-        let mut walk = Walk::new(paths.iter().cloned(), Rules { follow: false, hidden: bounds.hidden });
+        let mut walk =
+            Walk::new(paths.iter().cloned(), Rules { follow: false, hidden: bounds.hidden, stdin: false });
         let batches = std::iter::from_fn(move || {
             let batch: Vec<_> = walk.by_ref().take(LOOKS).collect();
             (!batch.is_empty()).then_some(batch)

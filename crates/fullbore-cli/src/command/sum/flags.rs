@@ -1,16 +1,17 @@
 //! The flags of `sum`, and the hashes that they select: the named algorithms with their lengths and modes.
 
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 use fullbore::error::ParseError;
 use fullbore::operation::hash::{self, Blake3Mode, Hash};
 use fullbore_cli::common_args::CommonArgs;
 use fullbore_cli::values::path;
 
 use crate::exit::{self, Exit, program};
-use fullbore_cli::for_each::expanded;
+use fullbore_cli::for_each::{expanded, standard_stream};
 
 /// Maximum output length of blake3 in bytes: longer than any sum, small enough to fit in memory.
 const LONGEST: u64 = 16 << 20;
@@ -35,8 +36,12 @@ pub(crate) struct Sum {
     #[arg(short = 'L', long, requires = "recursive")]
     pub(super) dereference: bool,
 
+    // Precedes the flags that it depends on, which parsing removes one after the other.
+    #[command(flatten)]
+    pub(super) text_mode: TextMode,
+
     /// Print lines in BSD format: ALGORITHM (FILE) = HEX
-    #[arg(long, conflicts_with_all = ["check", "text"], overrides_with = "untagged")]
+    #[arg(long, conflicts_with = "check", overrides_with = "untagged")]
     pub(super) tag: bool,
 
     /// Print lines in the format of sha256sum: HEX  FILE (the default for one algorithm)
@@ -117,6 +122,9 @@ fn algorithms_help() -> String {
     for known in hash::algorithms() {
         text.push_str(&format!("  {:<8} {}\n", known.name, known.summary));
     }
+    for family in FAMILIES {
+        text.push_str(&format!("  {family:<8} the function of this family with --length bits\n"));
+    }
     text.push_str(
         "\nExit status: 0 done, 1 a file could not be read or did not match, or usage error, 3 an input \
          changed while it was read.",
@@ -127,6 +135,35 @@ fn algorithms_help() -> String {
 /// True if the program was called `cksum`, which accepts fewer flags and lists.
 pub(super) fn is_cksum() -> bool {
     exit::called() == Some("cksum")
+}
+
+/// True if --text was given, and no later --tag, which selects binary mode.
+#[derive(Debug)]
+pub(super) struct TextMode(pub(super) bool);
+
+impl Args for TextMode {
+    fn augment_args(command: Command) -> Command {
+        command
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        command
+    }
+}
+
+impl FromArgMatches for TextMode {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let place = |flag: &str| {
+            let given = matches.value_source(flag) == Some(ValueSource::CommandLine);
+            matches.indices_of(flag).filter(|_| given).and_then(Iterator::max)
+        };
+        Ok(Self(place("text") > place("tag")))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 /// Flags for the output of verdicts.
@@ -168,6 +205,9 @@ impl CheckArgs {
     }
 }
 
+/// The names of families of algorithms.
+const FAMILIES: [&str; 2] = ["sha2", "sha3"];
+
 /// An algorithm as it was named.
 #[derive(Debug, Clone)]
 pub(super) enum NamedAlgorithm {
@@ -187,10 +227,11 @@ pub(super) fn algorithms(names: &str) -> Result<AlgorithmList, ParseError> {
 
 /// Returns the algorithm of an unabbreviated name, as cksum does.
 fn algorithm(name: &str) -> Result<NamedAlgorithm, ParseError> {
-    if let Some(family) = ["sha2", "sha3"].into_iter().find(|family| *family == name) {
+    if let Some(family) = FAMILIES.into_iter().find(|family| *family == name) {
         return Ok(NamedAlgorithm::Family(family));
     }
-    Hash::named(name).map(NamedAlgorithm::One)
+    let also = |error| ParseError::new(format!("{error}, {}", FAMILIES.join(", ")));
+    Hash::named(name).map(NamedAlgorithm::One).map_err(also)
 }
 
 impl NamedAlgorithm {
@@ -352,7 +393,7 @@ fn blake2b_bytes(length: &Length) -> Result<usize, Exit> {
 /// Reads the key of the keyed mode: all of standard input.
 fn read_key() -> Result<[u8; 32], Exit> {
     let mut key = Vec::with_capacity(33);
-    let read = io::stdin().lock().take(33).read_to_end(&mut key);
+    let read = standard_stream().and_then(|stream| stream.take(33).read_to_end(&mut key));
     read.map_err(|error| Exit::failure(format!("--keyed: standard input: {error}")))?;
     key.as_slice().try_into().map_err(|_| {
         let found = if key.len() > 32 { "more".into() } else { key.len().to_string() };

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use fullbore::operation::hash::Algorithm;
-use fullbore_cli::for_each::standard_input;
+use fullbore_cli::for_each::standard_stream;
 
 use super::parse::{ChecksumLine, ParsedLine, Parser};
 
@@ -27,7 +27,7 @@ pub(super) enum Item {
 pub(super) struct Lists {
     files: VecDeque<PathBuf>,
     parser: Parser,
-    open: Option<(PathBuf, Box<dyn BufRead + Send>, u64)>,
+    open: Option<(PathBuf, BufReader<fs::File>, u64)>,
 }
 
 impl Lists {
@@ -37,15 +37,8 @@ impl Lists {
     }
 
     fn open(&mut self, path: PathBuf) -> io::Result<()> {
-        let from: Box<dyn BufRead + Send> = match path == Path::new("-") {
-            true => {
-                // Fails if the stream is closed, which std reads as an empty one.
-                standard_input()?;
-                Box::new(BufReader::new(io::stdin()))
-            }
-            false => Box::new(BufReader::new(fs::File::open(&path)?)),
-        };
-        self.open = Some((path, from, 0));
+        let file = if path == Path::new("-") { standard_stream()? } else { fs::File::open(&path)? };
+        self.open = Some((path, BufReader::new(file), 0));
         Ok(())
     }
 }
@@ -91,7 +84,7 @@ impl Iterator for Lists {
 }
 
 /// Reads a line; of an overlong line only the beginning is kept. False at the end.
-fn next_line(from: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+fn next_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     const KEPT: usize = 128 << 10;
     let kept = Read::take(&mut *from, KEPT as u64).read_until(b'\n', line)?;
     if kept == KEPT && !line.ends_with(b"\n") {

@@ -38,7 +38,7 @@ impl Sum {
         if cksum && self.algorithms.is_empty() && !self.check {
             self.algorithms = flags::algorithms("crc").into_iter().collect();
         }
-        if cksum && self.text && !self.untagged && !self.check {
+        if cksum && self.text_mode.0 && !self.untagged && !self.check {
             return Err(Exit::failure("--text mode is only supported with --untagged"));
         }
         if cksum {
@@ -52,9 +52,12 @@ impl Sum {
         }
         // clap does not enforce `requires` for a flag whose required flag conflicts with another one given.
         if let Some(flag) = self.verdicts.given() {
-            let text = format!("the {flag} option is meaningful only when verifying checksums");
-            let hint = exit::called().map(|name| format!("\nTry '{name} --help' for more information."));
-            return Err(Exit::failure(text + &hint.unwrap_or_default()));
+            return Err(wrong_flag(&format!(
+                "the {flag} option is meaningful only when verifying checksums"
+            )));
+        }
+        if self.tag && self.text_mode.0 {
+            return Err(wrong_flag("--tag does not support --text mode"));
         }
         let hashes = self.hashes()?;
         let shape = match hashes.len() {
@@ -102,7 +105,10 @@ impl Sum {
             passes.sums(&hashes, name, open, executor, worker)
         };
         let walked: Box<dyn Iterator<Item = _> + Send> = match self.recursive {
-            true => Box::new(Walk::new(files.into_iter(), Rules { follow: self.dereference, hidden: true })),
+            true => {
+                let rules = Rules { follow: self.dereference, hidden: true, stdin: true };
+                Box::new(Walk::new(files.into_iter(), rules))
+            }
             false => Box::new(files.into_iter().map(|name| (name, Ok(None)))),
         };
         let work = |(name, found): (PathBuf, Result<Option<HeldDir>, Error>),
@@ -121,6 +127,12 @@ impl Sum {
             code => Err(Exit::Reported(code)),
         }
     }
+}
+
+/// Returns an error in the flags.
+fn wrong_flag(text: &str) -> Exit {
+    let hint = exit::called().map(|name| format!("\nTry '{name} --help' for more information."));
+    Exit::failure(format!("{text}{}", hint.unwrap_or_default()))
 }
 
 /// Prints results as they are delivered, in order.

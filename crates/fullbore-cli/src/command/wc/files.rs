@@ -10,11 +10,10 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, FileKind};
 use fullbore::lock::{Condvar, Mutex};
 use fullbore::operation::{Count, CountState, Counts, Encoding, Fold};
-use fullbore::sys::{self, AsHandle, OsStrExt, OsStringExt};
+use fullbore::sys::{self, OsStrExt, OsStringExt};
 
 use fullbore_cli::exit::{Exit, program, reason, system_reason};
-use fullbore_cli::for_each::{seek_standard_input, standard_input};
-use fullbore_cli::progress::before_standard_input;
+use fullbore_cli::for_each::{seek_standard_input, standard_input, standard_stream};
 
 pub(super) enum Input {
     File(PathBuf),
@@ -199,10 +198,7 @@ impl Iterator for Inputs {
 
 fn listed(list: &Path, encoding: Encoding) -> Result<Names, Diagnostic> {
     let file = match list == Path::new("-") {
-        true => {
-            before_standard_input();
-            io::stdin().as_handle().try_clone_to_owned().map(fs::File::from)
-        }
+        true => standard_stream(),
         false => fs::File::open(list),
     };
     let file = file.map_err(|error| {
