@@ -44,6 +44,36 @@ pub fn words(words: &[&'static str]) -> impl TypedValueParser<Value = String> + 
     Choices { values: values.collect(), strict: true }
 }
 
+/// A value with its names: its own, and others that help does not list.
+pub type NamedValue<T> = (&'static [&'static str], T);
+
+fn possible<T>((names, _): &NamedValue<T>) -> PossibleValue {
+    PossibleValue::new(names[0]).aliases(&names[1..])
+}
+
+/// Parses names of values, and the empty word, which help does not list.
+pub fn names_or_empty<T>(all: &[NamedValue<T>]) -> impl TypedValueParser<Value = String> + use<T> {
+    let empty = (PossibleValue::new("").hide(true), String::new());
+    let names = all.iter().map(|value| (possible(value), value.0[0].to_owned()));
+    Choices { values: names.chain([empty]).collect(), strict: true }
+}
+
+/// Returns the value of a name or of an unambiguous beginning of one.
+///
+/// # Errors
+/// "invalid" or "ambiguous".
+pub fn lookup<T: Clone>(text: &str, all: &[NamedValue<T>]) -> Result<T, &'static str> {
+    let begins = |(names, _): &NamedValue<T>| names.iter().any(|name| name.starts_with(text));
+    match completed(text, all.iter().map(possible)) {
+        Some(name) => {
+            let found = all.iter().find(|(names, _)| names.contains(&name.as_str()));
+            Ok(found.expect("a name that was completed").1.clone())
+        }
+        None if all.iter().any(begins) => Err("ambiguous"),
+        None => Err("invalid"),
+    }
+}
+
 /// Parses paths. The empty path is one that does not exist, as for the GNU tools.
 pub fn path() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().map(PathBuf::from)
@@ -119,6 +149,21 @@ mod tests {
             ("nona", None),
         ] {
             assert_eq!(complete(text).as_deref(), wanted, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn beginnings_of_several_names_of_a_value_are_unambiguous() {
+        let all: [NamedValue<u8>; 3] = [(&["never", "next"], 0), (&["nil"], 1), (&["numbered", "t"], 2)];
+        for (text, wanted) in [
+            ("t", Ok(2)),
+            ("num", Ok(2)),
+            ("ne", Ok(0)),
+            ("ni", Ok(1)),
+            ("n", Err("ambiguous")),
+            ("x", Err("invalid")),
+        ] {
+            assert_eq!(lookup(text, &all), wanted, "{text}");
         }
     }
 }

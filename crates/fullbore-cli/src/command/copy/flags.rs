@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use clap::builder::TypedValueParser;
 use clap::{Args, ValueHint};
 use fullbore::file::Durability;
-use fullbore::pattern::{Existing, Reflink, Sparse};
+use fullbore::pattern::{BackupControl, Existing, Reflink, Sparse};
 use fullbore_cli::common_args::CommonArgs;
-use fullbore_cli::values::{choices, durability, path, words};
+use fullbore_cli::values::{NamedValue, choices, durability, names_or_empty, path, words};
 
 /// Copy files and directories
 #[derive(Debug, Args)]
@@ -85,7 +85,7 @@ pub(super) struct Flags {
     /// Back up existing targets: none, simple (name~), numbered (name.~1~), existing (numbered if such a backup exists)
     /// [default: $VERSION_CONTROL, existing]
     #[arg(long, value_name = "CONTROL", num_args = 0..=1, require_equals = true, default_missing_value = "",
-          value_parser = backups())]
+          value_parser = names_or_empty(&CONTROLS))]
     pub(super) backup: Option<String>,
 
     /// Same as --backup without a value
@@ -197,12 +197,13 @@ fn kept() -> impl TypedValueParser<Value = Attribute> {
     })
 }
 
-/// The names of GNU's backup controls.
-pub(super) const CONTROLS: [&str; 8] = ["none", "off", "simple", "never", "existing", "nil", "numbered", "t"];
-
-fn backups() -> impl TypedValueParser<Value = String> {
-    words(&[&[""], &CONTROLS[..]].concat())
-}
+/// GNU's backup controls.
+pub(super) const CONTROLS: [NamedValue<Option<BackupControl>>; 4] = [
+    (&["none", "off"], None),
+    (&["simple", "never"], Some(BackupControl::Simple)),
+    (&["existing", "nil"], Some(BackupControl::Existing)),
+    (&["numbered", "t"], Some(BackupControl::Numbered)),
+];
 
 const UPDATES: [(&str, &str, Existing); 4] = [
     ("all", "All", Existing::Replace),

@@ -6,13 +6,14 @@ use std::ffi::OsString;
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 use fullbore::pattern::{
-    Backup, BackupControl, Confirm, CopyKind, CopyOptions, Existing, Follow, Preserve, Reflink, Sparse,
+    Backup, Confirm, CopyKind, CopyOptions, Existing, Follow, Preserve, Reflink, Sparse,
 };
 use fullbore::sys::is_separator;
 use fullbore_cli::exit::Exit;
 
 use super::flags::{Attribute, CONTROLS, Flags};
 use super::messages;
+use fullbore_cli::values::lookup;
 
 /// The positions of flags whose order matters.
 #[derive(Debug, Default)]
@@ -163,27 +164,19 @@ impl Flags {
         if !self.back_up && self.backup.is_none() && self.suffix.is_none() {
             return Ok(None);
         }
-        let named = self.backup.clone().filter(|name| !name.is_empty());
-        let name = match named {
-            Some(name) => name,
-            None => match env::var("VERSION_CONTROL").ok().filter(|name| !name.is_empty()) {
-                Some(name) => control(&name).ok_or_else(|| {
-                    let mut said =
-                        format!("invalid argument '{name}' for '$VERSION_CONTROL'\nValid arguments are:");
-                    for names in CONTROLS.chunks(2) {
-                        said += &format!("\n  - '{}', '{}'", names[0], names[1]);
-                    }
-                    messages::usage(&said)
-                })?,
-                None => "existing".to_owned(),
-            },
-        };
-        let control = match name.as_str() {
-            "none" | "off" => return Ok(None),
-            "simple" | "never" => BackupControl::Simple,
-            "numbered" | "t" => BackupControl::Numbered,
-            _ => BackupControl::Existing,
-        };
+        let set = |name: &String| !name.is_empty();
+        let name = self.backup.clone().filter(set).or_else(|| env::var("VERSION_CONTROL").ok().filter(set));
+        let control = lookup(name.as_deref().unwrap_or("existing"), &CONTROLS).map_err(|wrong| {
+            let mut said = format!(
+                "{wrong} argument '{}' for '$VERSION_CONTROL'\nValid arguments are:",
+                name.unwrap_or_default()
+            );
+            for (names, _) in CONTROLS {
+                said += &format!("\n  - '{}'", names.join("', '"));
+            }
+            messages::usage(&said)
+        })?;
+        let Some(control) = control else { return Ok(None) };
         let given = self.suffix.clone().or_else(|| env::var_os("SIMPLE_BACKUP_SUFFIX"));
         // A suffix must not name another directory.
         let usable = |suffix: &OsString| {
@@ -191,20 +184,6 @@ impl Flags {
         };
         let suffix = given.filter(usable).unwrap_or_else(|| "~".into());
         Ok(Some(Backup { control, suffix }))
-    }
-}
-
-/// Returns the control for a name or for an unambiguous beginning of a name.
-fn control(text: &str) -> Option<String> {
-    if let Some(name) = CONTROLS.iter().find(|name| **name == text) {
-        return Some((*name).to_owned());
-    }
-    let mut places: Vec<_> =
-        (0..CONTROLS.len()).filter(|&at| CONTROLS[at].starts_with(text)).map(|at| at / 2).collect();
-    places.dedup();
-    match places[..] {
-        [place] => Some(CONTROLS[2 * place].to_owned()),
-        _ => None,
     }
 }
 
@@ -279,19 +258,5 @@ mod tests {
         assert_eq!(kept("--preserve=mode,links"), (true, false, true, false));
         assert_eq!(kept("-d --no-preserve=links"), (false, false, false, false));
         assert_eq!(kept("--preserve=mode --preserve=links"), (true, false, true, false));
-    }
-
-    #[test]
-    fn backup_controls_have_two_names_each() {
-        for (text, wanted) in [
-            ("t", Some("t")),
-            ("num", Some("numbered")),
-            ("ne", Some("simple")),
-            ("ni", Some("existing")),
-            ("n", None),
-            ("x", None),
-        ] {
-            assert_eq!(control(text).as_deref(), wanted, "{text}");
-        }
     }
 }
