@@ -30,6 +30,14 @@ fn settings(command: Command, name: &str) -> Command {
     } else {
         command
     };
+    // For `getopt`, the word after a flag with a required value is that value.
+    let takes_any =
+        |arg: &Arg| arg.get_action().takes_values() && !arg.is_positional() && !arg.is_require_equals_set();
+    let command = if is_gnu(name) {
+        command.mut_args(|arg| if takes_any(&arg) { arg.allow_hyphen_values(true) } else { arg })
+    } else {
+        command
+    };
     command
         .version(env!("CARGO_PKG_VERSION"))
         .args_override_self(true)
@@ -37,23 +45,46 @@ fn settings(command: Command, name: &str) -> Command {
         .infer_long_args(!["grep", "fullbore"].contains(&name))
 }
 
+fn is_gnu(name: &str) -> bool {
+    GNU.contains(&if name == "cp" { "copy" } else { name })
+}
+
 /// True if the first operand ends the flags, as for `getopt` if `POSIXLY_CORRECT` is set. `rg` and `b3sum` do not use it.
 fn flags_come_first(name: &str) -> bool {
-    let name = if name == "cp" { "copy" } else { name };
-    GNU.contains(&name) && called() != Some("b3sum") && std::env::var_os("POSIXLY_CORRECT").is_some()
+    is_gnu(name) && called() != Some("b3sum") && std::env::var_os("POSIXLY_CORRECT").is_some()
+}
+
+fn is_ours(arg: &Arg) -> bool {
+    arg.get_help_heading().is_some_and(|heading| heading != "With --check")
+        || OURS.contains(&arg.get_id().as_str())
+}
+
+fn names(arg: &Arg) -> Vec<String> {
+    let aliases = arg.get_all_aliases().unwrap_or_default();
+    arg.get_long().into_iter().chain(aliases).map(str::to_owned).collect()
+}
+
+/// Returns the long flags of the arguments, without abbreviations, that begin with a text.
+pub(super) fn completions<'a>(args: impl Iterator<Item = &'a Arg>, beginning: &str) -> Vec<String> {
+    let whole = |arg: &Arg| {
+        let names = names(arg);
+        let is_beginning = |name: &String| names.iter().any(|other| other != name && other.starts_with(name));
+        names.iter().filter(|name| !is_beginning(name)).map(|name| format!("--{name}")).collect::<Vec<_>>()
+    };
+    args.flat_map(whole).filter(|name| name.starts_with(beginning)).collect()
+}
+
+/// Returns the long flags of the GNU tool that begin with a text, in alphabetical order, from a command that has parsed:
+/// only then it has the flags for help and version.
+pub(super) fn possibilities(command: &Command, beginning: &str) -> Vec<String> {
+    let mut found = completions(command.get_arguments().filter(|arg| !is_ours(arg)), beginning);
+    found.sort();
+    found
 }
 
 /// Makes abbreviations that are unambiguous among the GNU tool's flags exact names, so that additional flags do not
 /// make them ambiguous.
 fn with_abbreviations(command: Command) -> Command {
-    let names = |arg: &Arg| -> Vec<String> {
-        let aliases = arg.get_all_aliases().unwrap_or_default();
-        arg.get_long().into_iter().chain(aliases).map(str::to_owned).collect()
-    };
-    let is_ours = |arg: &Arg| {
-        arg.get_help_heading().is_some_and(|heading| heading != "With --check")
-            || OURS.contains(&arg.get_id().as_str())
-    };
     let (ours, theirs): (Vec<&Arg>, Vec<&Arg>) = command.get_arguments().partition(|arg| is_ours(arg));
     let ours: Vec<String> = ours.into_iter().flat_map(names).collect();
     let mut theirs: Vec<Vec<String>> =

@@ -2,20 +2,23 @@
 //! name.
 
 use std::borrow::Cow;
+use std::error::Error;
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command};
 use fullbore::quote::printable;
 use fullbore_cli::values::is_ambiguous;
 
+use super::flags;
 use super::peers::Invocation;
 use crate::command::report::may_colour;
 use crate::exit::{self, Exit};
 
-/// Prints clap's result that is not a command, and returns the exit code.
-pub(super) fn print(error: &clap::Error, called: &Invocation) -> ExitCode {
+/// Prints the result of `parsed` that is not a command, and returns the exit code.
+pub(super) fn print(error: &clap::Error, called: &Invocation, parsed: &Command) -> ExitCode {
     let is_help = matches!(error.kind(), ErrorKind::DisplayHelp);
     if is_help || error.kind() == ErrorKind::DisplayVersion {
         let text =
@@ -23,8 +26,14 @@ pub(super) fn print(error: &clap::Error, called: &Invocation) -> ExitCode {
         return fullbore_cli::main(|| Exit::print_raw(&own_name(&text, called)));
     }
     let text = match called.peer {
-        Some(peer) if peer != "rg" => gnu(error, called)
-            .map(|text| format!("{peer}: {text}\nTry '{peer} --help' for more information.\n")),
+        Some(peer) if peer != "rg" => gnu(error, called, parsed).map(|text| {
+            let hint = match (error.kind(), peer) {
+                (ErrorKind::ValueValidation, _) => String::new(),
+                (_, "cmp") => "cmp: Try 'cmp --help' for more information.\n".to_owned(),
+                _ => format!("Try '{peer} --help' for more information.\n"),
+            };
+            format!("{peer}: {text}\n{hint}")
+        }),
         _ => None,
     };
     match text {
@@ -69,7 +78,7 @@ fn own_name(text: &str, called: &Invocation) -> String {
 }
 
 /// Returns an error in GNU's wording where GNU has such an error.
-fn gnu(error: &clap::Error, called: &Invocation) -> Option<String> {
+fn gnu(error: &clap::Error, called: &Invocation, parsed: &Command) -> Option<String> {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,
@@ -89,33 +98,64 @@ fn gnu(error: &clap::Error, called: &Invocation) -> Option<String> {
     }
     let flag = text(ContextKind::InvalidArg)?;
     // Takes the name from "--total <WHEN>" and "--total[=<WHEN>]".
-    let name = flag.split([' ', '=', '[']).next().unwrap_or(flag);
+    let name = match flag.starts_with("--") {
+        true => flag.split([' ', '=', '[']).next().unwrap_or(flag),
+        false => flag,
+    };
+    let command = parsed.find_subcommand(called.command())?;
+    let arg = command.get_arguments().find(|arg| arg.get_long() == name.strip_prefix("--"));
+    let words: Vec<_> = called.words.iter().filter_map(|word| word.to_str()).collect();
+    // A flag, perhaps abbreviated, with a value after `=`.
+    let with_value =
+        || words.iter().filter_map(|word| word.split_once('=').filter(|(flag, _)| flag.len() > 2));
     let value = text(ContextKind::InvalidValue);
+    let is_empty = || with_value().any(|(flag, value)| value.is_empty() && name.starts_with(flag));
     match (error.kind(), value) {
-        (ErrorKind::UnknownArgument, _) => Some(match name.strip_prefix("--") {
-            Some(_) => {
-                let mut words = called.words.iter().filter_map(|word| word.to_str());
-                let whole = words.find(|word| word.split('=').next() == Some(name));
-                format!("unrecognized option '{}'", whole.unwrap_or(flag))
-            }
-            None => format!("invalid option -- '{}'", name.trim_start_matches('-')),
-        }),
-        (ErrorKind::InvalidValue, None | Some(""))
-        | (ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues, _) => {
-            Some(format!("option '{name}' requires an argument"))
+        (ErrorKind::UnknownArgument, _) if name.starts_with("--") => {
+            let whole = words.iter().find(|word| word.split('=').next() == Some(name)).unwrap_or(&flag);
+            Some(match &flags::possibilities(command, name)[..] {
+                [] | [_] => format!("unrecognized option '{whole}'"),
+                several => {
+                    format!("option '{whole}' is ambiguous; possibilities: '{}'", several.join("' '"))
+                }
+            })
         }
+        (ErrorKind::UnknownArgument, _) => {
+            Some(format!("invalid option -- '{}'", name.trim_start_matches('-')))
+        }
+        (ErrorKind::InvalidValue, None | Some("")) if !is_empty() => Some(missing(name, &words)),
+        (ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues, _) => Some(missing(name, &words)),
         (ErrorKind::InvalidValue, Some(value)) => {
-            let what = if is_ambiguous(error) { "ambiguous" } else { "invalid" };
-            let mut said = format!("{what} argument '{value}' for '{name}'\nValid arguments are:");
-            if let Some(ContextValue::Strings(names)) = error.get(ContextKind::ValidValue) {
-                said.extend(names.iter().map(|name| format!("\n  - '{name}'")));
+            let wrong = if is_ambiguous(error) { "ambiguous" } else { "invalid" };
+            let name = if name == "--backup" { "backup type" } else { name };
+            let mut said = format!("{wrong} argument '{value}' for '{name}'\nValid arguments are:");
+            let values = arg.map(Arg::get_possible_values).unwrap_or_default();
+            for value in values.iter().filter(|value| !value.is_hide_set()) {
+                let names: Vec<_> = value.get_name_and_aliases().collect();
+                said += &format!("\n  - '{}'", names.join("', '"));
             }
             Some(said)
         }
         (ErrorKind::ValueValidation, Some(value)) if name == "--length" => {
             Some(format!("invalid length: '{value}'"))
         }
-        (ErrorKind::TooManyValues, _) => Some(format!("option '{name}' doesn't allow an argument")),
+        (ErrorKind::ValueValidation, Some(value)) => {
+            let reason = error.source().map(|reason| format!(": {reason}")).unwrap_or_default();
+            Some(format!("invalid argument '{value}' for '{name}'{reason}"))
+        }
+        (ErrorKind::TooManyValues, _) => {
+            let spelt = |(flag, _)| flags::completions(arg.into_iter(), flag).into_iter().next();
+            let whole = with_value().find_map(spelt);
+            Some(format!("option '{}' doesn't allow an argument", whole.as_deref().unwrap_or(name)))
+        }
         _ => None,
+    }
+}
+
+/// Returns the error of a flag, the last word, whose value is missing.
+fn missing(name: &str, words: &[&str]) -> String {
+    match words.last().filter(|word| !word.starts_with("--")).and_then(|word| word.chars().last()) {
+        Some(short) => format!("option requires an argument -- '{short}'"),
+        None => format!("option '{name}' requires an argument"),
     }
 }

@@ -101,7 +101,7 @@ impl Cli {
         let parsed = flags.try_get_matches_from_mut(words);
         let parsed = parsed
             .and_then(|matches| Self::from_arg_matches(&matches).map_err(|error| error.format(&mut flags)));
-        parsed.map_err(|error| messages::print(&error, &called))
+        parsed.map_err(|error| messages::print(&error, &called, &flags))
     }
 
     pub(crate) fn run(self) -> Result<(), Exit> {

@@ -47,6 +47,13 @@ fn messages_match_coreutils_in_order() {
         let wanted = format!("{tool}: write error: No space left on device\nexit 1\n");
         assert_eq!(told(&dir, &format!("{tool} a a > /dev/full"), true), wanted);
     }
+    dir.file("-x", "a\0");
+    // coreutils print a second message, about closing the stream.
+    let closed = told(&dir, "md5sum -c <&-", true);
+    assert_eq!(closed, "md5sum: 'standard input': read error\nexit 1\n");
+    dir.shell(r#""$0" sum --keyed a <&-"#).fails(1, &["--keyed: standard input: ", &system_text(9)]);
+    let unknown = told(&dir, "cksum -a foo a", true);
+    assert!(unknown.starts_with("cksum: invalid argument 'foo' for '--algorithm': "), "{unknown}");
     alike(&dir, include_str!("lines/coreutils-messages.txt").lines().map(|line| ("C", line)));
 }
 
