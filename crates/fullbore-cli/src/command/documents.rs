@@ -1,6 +1,7 @@
 //! Documents generated from the flags: shell completions and manual pages.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Command};
 use clap_complete::{Shell, generate};
@@ -41,10 +42,25 @@ impl Completions {
 
 impl Man {
     pub(crate) fn run(self, flags: Command) -> Result<(), Exit> {
-        clap_mangen::generate_to(flags, &self.directory).map_err(|error| {
+        let mut flags = flags.disable_help_subcommand(true);
+        flags.build();
+        write_pages(&flags, &self.directory).map_err(|error| {
             Exit::failure(format!("{}: cannot write the manual pages: {error}", self.directory.display()))
         })
     }
+}
+
+/// Writes the manual pages of a command and of its subcommands.
+fn write_pages(command: &Command, directory: &Path) -> io::Result<()> {
+    for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
+        write_pages(inner, directory)?;
+    }
+    page(command.clone()).generate_to(directory).map(drop)
+}
+
+/// Returns a manual page, whose source is the program also for a subcommand.
+fn page(command: Command) -> clap_mangen::Man {
+    clap_mangen::Man::new(command).source(concat!("fullbore ", env!("CARGO_PKG_VERSION")))
 }
 
 impl Generated {
@@ -75,7 +91,7 @@ impl Generated {
         let mut text = Vec::new();
         match shell {
             Some(shell) => generate(shell, &mut grep, "rg", &mut text),
-            None => clap_mangen::Man::new(grep).render(&mut text).map_err(Exit::failure)?,
+            None => page(grep).render(&mut text).map_err(Exit::failure)?,
         }
         Exit::print(&text)
     }

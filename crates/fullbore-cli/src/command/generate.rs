@@ -26,9 +26,9 @@ enum Content {
 
 /// Generate test data: random bytes, text or zeros
 #[derive(Debug, Args)]
-#[command(after_help = "Exit status: 0 done, 2 error.")]
+#[command(after_help = "Exit status: 0 done, 2 error, 3 the output was truncated while it was written.")]
 pub(crate) struct Generate {
-    /// Length: 640MB is 640,000,000 bytes, 1GiB is 2^30; K, M, G alone are multiples of 1024
+    /// Length: 640MB is 640,000,000 bytes, 1GiB is 2^30; K, M and G alone are powers of 1024
     #[arg(value_name = "SIZE", value_parser = |text: &str| size::parse(text))]
     size: u64,
 

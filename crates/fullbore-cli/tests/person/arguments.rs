@@ -132,6 +132,7 @@ fn man_pages_are_written_for_every_command() {
     }
     for name in names {
         let page = fs::read_to_string(dir.at(&name)).unwrap();
+        assert!(page.contains("\"fullbore 0.1.0\""), "{name}");
         assert!(page.contains(".TH") && page.contains(".SH NAME") && page.contains(".SH SYNOPSIS"), "{name}");
         if has("groff") {
             let mut groff = Command::new("groff");
