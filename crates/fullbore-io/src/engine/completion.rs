@@ -18,13 +18,12 @@ impl IoQueue {
         offset: u64,
         buf: Buf,
     ) -> Result<()> {
+        let refused = |kind, what| Error::new(kind, "queue a request for", self.file.path(), what);
+        if !self.transfers {
+            return Err(refused(ErrorKind::Unsupported, "the method only copies in the kernel"));
+        }
         let Some(slot) = self.vacant.pop() else {
-            return Err(Error::new(
-                ErrorKind::Invalid,
-                "queue a request for",
-                self.file.path(),
-                "more requests in flight than the depth",
-            ));
+            return Err(refused(ErrorKind::Invalid, "more requests in flight than the depth"));
         };
         self.pending[slot] = pending;
         if let Some(timing) = &mut self.timing {

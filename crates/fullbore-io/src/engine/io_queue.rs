@@ -100,6 +100,7 @@ pub struct IoQueue {
     pub(super) done: VecDeque<(Done, Option<Instant>)>,
     pub(super) bounce: Option<Buf>,
     pub(super) mapped: bool,
+    pub(super) transfers: bool,
     pub(super) draining: bool,
     pub(super) stats: IoStats,
     /// Only if latencies are requested, since reading the clock costs time.
@@ -164,6 +165,7 @@ impl IoQueue {
             done: VecDeque::with_capacity(depth),
             bounce: None,
             mapped: method.capabilities.mapped,
+            transfers: method.capabilities.transfers,
             draining: false,
             stats: IoStats::default(),
             timing: None,

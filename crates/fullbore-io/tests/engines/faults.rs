@@ -62,6 +62,28 @@ fn every_method_reads_correctly_under_every_fault() {
 }
 
 #[test]
+fn a_limit_of_buffers_ends_a_batch_sooner() {
+    let content = bytes(3 * ALIGNMENT, 6);
+    each(|directory, method, cache| {
+        if !method.capabilities.batched {
+            return;
+        }
+        let path = write_file(directory, "file", &content);
+        for (most, complete) in [(2, 2), (4, 0)] {
+            let file = File::open(&path).unwrap().with_faults(&Plan::new(1).with(Fault::Buffers { most }));
+            let mut pool = Pool::new(4, ALIGNMENT).unwrap();
+            let mut queue = queue(method, cache, &file, false, 4, &pool, None).unwrap();
+            for offset in (0..content.len()).step_by(ALIGNMENT) {
+                queue.read(0, offset as u64, ALIGNMENT, pool.take().unwrap()).unwrap();
+            }
+            // A batch of four would still wait for its last request.
+            let found = std::iter::from_fn(|| queue.ready().unwrap()).count();
+            assert_eq!(found, complete, "{} cache={cache}", method.name);
+        }
+    });
+}
+
+#[test]
 fn a_failed_sync_fails_later_writes_with_every_method() {
     let content = bytes(LENGTH, 4);
     each(|directory, method, cache| {

@@ -60,6 +60,23 @@ fn ranges_that_no_file_can_contain_are_refused() {
 }
 
 #[test]
+fn methods_that_only_copy_refuse_reads_and_writes() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = File::open_write(write_file(directory.path(), "file", b"bytes")).unwrap();
+    let from = File::open(write_file(directory.path(), "from", b"other")).unwrap();
+    for method in METHODS.iter().filter(|method| !method.capabilities.transfers) {
+        let config = EngineConfig { from: Some(&from), write: true, ..EngineConfig::reading(&file) };
+        let mut queue = IoQueue::open(method, &config, None).unwrap();
+        let mut pool = Pool::new(2, ALIGNMENT).unwrap();
+        let mut buf = || pool.take().unwrap();
+        for error in [queue.read(0, 0, 5, buf()), queue.write(0, 0, buf())].map(Result::unwrap_err) {
+            assert_eq!(error.kind(), ErrorKind::Unsupported, "{}: {error}", method.name);
+        }
+        assert!(queue.next().unwrap().is_none());
+    }
+}
+
+#[test]
 fn reads_up_to_an_unknown_end() {
     each(|directory, method, cache| {
         let path = directory.join("end");
