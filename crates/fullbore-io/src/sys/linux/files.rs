@@ -4,6 +4,11 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd};
 
+// glibc cuts the offsets of the plain calls where `off_t` has 32 bits; musl has 64 bits everywhere.
+#[cfg(not(target_env = "gnu"))]
+use libc::{preadv2, pwritev2};
+#[cfg(target_env = "gnu")]
+use libc::{preadv64v2 as preadv2, pwritev64v2 as pwritev2};
 use rustix::fs::{FallocateFlags, MemfdFlags, Mode, RenameFlags, ResolveFlags};
 use rustix::io::ReadWriteFlags;
 use rustix::ioctl;
@@ -226,13 +231,13 @@ pub(crate) fn transfer_loan(
 ) -> io::Result<usize> {
     let (first, count) = (loan.pieces().as_ptr(), loan.pieces().len() as libc::c_int);
     let (fd, flags) = (fd.as_raw_fd(), flags.bits() as libc::c_int);
-    let offset = offset.map_or(-1, |offset| offset as libc::off_t);
+    let offset = offset.map_or(-1, |offset| offset as i64);
     // SAFETY: the loan, which is borrowed mutably, owns the buffer that the pieces belong to; the bytes to write are
     // initialised.
     let moved = unsafe {
         match loan.direction() {
-            Direction::Read => libc::preadv2(fd, first, count, offset, flags),
-            Direction::Write => libc::pwritev2(fd, first, count, offset, flags),
+            Direction::Read => preadv2(fd, first, count, offset, flags),
+            Direction::Write => pwritev2(fd, first, count, offset, flags),
         }
     };
     let moved = usize::try_from(moved).map_err(|_| io::Error::last_os_error())?;
