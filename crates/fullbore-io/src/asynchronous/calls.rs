@@ -57,7 +57,7 @@ impl AsyncFile {
         let (target, dispatch) = (target.file().clone(), self.driver().dispatch().clone());
         self.on_thread("copy", move |file| {
             let waits = waits_for_others(file.kind()) || waits_for_others(target.kind());
-            let _beside = waits.then(|| dispatch.wait_beside());
+            let _beside = waits.then(|| dispatch.wait_beside(1));
             file.copy_range(range, &target, offset)
         })
     }
@@ -129,7 +129,7 @@ pub async fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<CopyRe
     let dispatch = driver.dispatch().clone();
     let copy = move || {
         let waits = |path| sys::stat(path).is_ok_and(|stat| waits_for_others(stat.kind()));
-        let _beside = (waits(&from) || waits(&to)).then(|| dispatch.wait_beside());
+        let _beside = (waits(&from) || waits(&to)).then(|| dispatch.wait_beside(1));
         copy_file(&from, &to)
     };
     BlockingCall::new(driver, "copy", copy).await
@@ -280,7 +280,7 @@ fn waiting_beside(
     let dispatch = driver.dispatch().clone();
     move || {
         let waits = sys::stat(&path).is_ok_and(|stat| waits_for_others(stat.kind()));
-        let _beside = waits.then(|| dispatch.wait_beside());
+        let _beside = waits.then(|| dispatch.wait_beside(1));
         how(&path)
     }
 }

@@ -12,8 +12,8 @@ pub enum Backend {
     /// An io_uring if a test shows that the kernel permits it, a completion port on Windows; threads otherwise.
     #[default]
     Auto,
-    /// An io_uring for reads and direct writes; threads for calls that io_uring would pass to kernel threads: buffered
-    /// writes, opening, syncing, closing.
+    /// An io_uring for reads, direct writes, and transfers of pipes and sockets; threads for the calls that io_uring would itself
+    /// pass to kernel threads: buffered writes, opening, syncing, closing.
     Uring,
     /// A completion port of Windows for reads and direct writes of files; threads for the rest, as with [`Uring`](Self::Uring).
     Port,
@@ -33,7 +33,8 @@ pub struct DriverConfig {
     /// sockets and terminals, and opening named pipes do not count, because they may wait for another process.
     pub in_flight: usize,
     /// Maximum number of threads for blocking calls, 1 to 1024; they are started on demand. If the ring cannot wait for
-    /// pipes, sockets and terminals, one more thread does.
+    /// pipes, sockets and terminals, one more thread does. Where the system cannot write without waiting (terminals, named pipes
+    /// without io_uring, pipes of Windows), each write that waits has a thread of its own, beyond these.
     pub threads: usize,
 }
 

@@ -250,7 +250,9 @@ impl<B: Buffer> Transfer<B> {
             }
         }
         let in_turn = straight.is_none() && self.file.writes_in_turn(self.direction);
-        let on_ring = (!in_turn && !self.bent).then(|| self.file.on_ring(straight)).flatten();
+        // The ring would wait for a terminal in the call that submits the transfer.
+        let fits = offset.is_some() || matches!(self.file.file().kind(), FileKind::Fifo | FileKind::Socket);
+        let on_ring = (fits && !in_turn && !self.bent).then(|| self.file.on_ring(straight)).flatten();
         let how = match (flags, on_ring) {
             (None, _) => How::CacheMode,
             (Some(_), Some(_)) => How::Ring,

@@ -1,5 +1,4 @@
-//! The threads of a driver: those that make blocking calls and, in a driver without a ring, the one that waits for pipes, sockets
-//! and terminals.
+//! The threads of a driver: those that make blocking calls, and the one that waits for pipes, sockets and terminals.
 
 use std::io;
 use std::sync::Arc;
@@ -9,6 +8,7 @@ use super::dispatch::{Dispatch, Locked};
 use super::slots::{IoResult, Key};
 use super::state::{Core, How, Operation};
 use crate::buf::{Direction, Loan};
+use crate::error::reason;
 use crate::file::File;
 use crate::sys::{self, AsHandle, Code, TransferFlags, Wake};
 
@@ -22,31 +22,33 @@ impl Dispatch {
         if core.workers < self.threads + core.waiting {
             let this = self.clone();
             let thread = std::thread::Builder::new().name("fullbore-io".into());
-            if thread.spawn(move || this.work()).is_ok() {
-                core.workers += 1;
-            } else if core.workers == 0 {
+            match thread.spawn(move || this.work()) {
+                Ok(_) => core.workers += 1,
                 // No thread will ever take them: fail instead of waiting.
-                while let Some(key) = core.ready.pop_front() {
-                    core.finish(key, Err(io::ErrorKind::OutOfMemory.into()));
+                Err(error) if core.workers == 0 => {
+                    while let Some(key) = core.ready.pop_front() {
+                        core.finish(key, Err(not_started(&error)));
+                    }
                 }
+                Err(_) => {}
             }
         }
         self.work.notify_one();
     }
 
-    /// Lets another thread and another operation take the places of these, whose call waits for another process, until the result is
-    /// dropped.
-    pub(super) fn wait_beside(self: &Arc<Self>) -> WaitingBeside {
+    /// Lets another thread take the place of this one, whose call may wait for another process, and other operations as many `slots`
+    /// as its own occupies, until the result is dropped.
+    pub(super) fn wait_beside(self: &Arc<Self>, slots: usize) -> WaitingBeside {
         let mut core = self.lock();
         core.waiting += 1;
-        core.slots.limit += 1;
+        core.slots.limit += slots;
         self.start(&mut core);
         core.hand_over();
         if !core.ready.is_empty() {
             self.hire(&mut core);
         }
         self.unlock(core);
-        WaitingBeside(self.clone())
+        WaitingBeside { dispatch: self.clone(), slots }
     }
 
     /// Notes the result of an operation on a thread, and starts waiting ones.
@@ -60,8 +62,14 @@ impl Dispatch {
     fn work(self: Arc<Self>) {
         let mut core = self.lock();
         loop {
+            // A call that waited for another process has ended. The wake-up may have been for an operation.
+            if core.workers > self.threads + core.waiting {
+                core.workers -= 1;
+                self.work.notify_one();
+                return;
+            }
             let Some((key, written)) = core.take() else {
-                if core.closing || core.workers > self.threads + core.waiting {
+                if core.closing {
                     core.workers -= 1;
                     return;
                 }
@@ -85,7 +93,7 @@ impl Dispatch {
                         (How::CacheMode, _) => {
                             interrupted(|| Some(by_cache_mode(&file, &mut loan, offset.unwrap_or(0))))
                         }
-                        (_, None) => interrupted(|| without_waiting(&file, &mut loan, flags)),
+                        (_, None) => interrupted(|| self.without_waiting(&file, &mut loan, flags)),
                         _ => interrupted(|| {
                             Some(sys::transfer_loan(&mut loan, file.as_handle(), offset, flags))
                         }),
@@ -115,21 +123,29 @@ impl Dispatch {
     }
 }
 
+/// The error of operations for which no thread could be started.
+fn not_started(error: &io::Error) -> io::Error {
+    io::Error::other(format!("cannot start a thread: {}", reason(error)))
+}
+
 /// Makes a call, a panic of which must neither end the thread nor leave a future that waits forever.
 fn contained<T>(call: impl FnOnce() -> T) -> io::Result<T> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(call))
         .map_err(|_| io::Error::other("the call panicked"))
 }
 
-/// A thread that does not count among the driver's, and an operation that does not count towards its limit.
-pub(super) struct WaitingBeside(Arc<Dispatch>);
+/// A thread that does not count among the driver's, and the slots of an operation that does not count towards its limit.
+pub(super) struct WaitingBeside {
+    dispatch: Arc<Dispatch>,
+    slots: usize,
+}
 
 impl Drop for WaitingBeside {
     fn drop(&mut self) {
-        let mut core = self.0.lock();
+        let mut core = self.dispatch.lock();
         core.waiting -= 1;
-        core.slots.limit -= 1;
-        self.0.unlock(core);
+        core.slots.limit -= self.slots;
+        self.dispatch.unlock(core);
     }
 }
 
@@ -150,26 +166,35 @@ fn interrupted(mut call: impl FnMut() -> Option<IoResult>) -> Option<IoResult> {
     }
 }
 
-/// Makes a transfer that does not wait; `None` if it would.
-pub(super) fn without_waiting(file: &File, loan: &mut Loan, flags: TransferFlags) -> Option<IoResult> {
-    let outcome = match sys::transfer_loan(loan, file.as_handle(), None, flags | TransferFlags::NO_WAIT) {
-        // A terminal, or a pipe before Linux 6.4. Another reader may still take the bytes first.
-        Err(error) if Code::of(&error) == Some(Code::UNSUPPORTED) => {
-            match sys::wait_any(&[(file.as_handle(), loan.direction())], Some(Duration::ZERO)) {
-                Ok(ready) if ready == [false] => return None,
-                Err(Code::INTERRUPTED) => return None,
-                _ => sys::transfer_loan(loan, file.as_handle(), None, flags),
-            }
-        }
-        outcome => outcome,
-    };
-    match outcome {
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
-        outcome => Some(outcome),
-    }
-}
-
 impl Dispatch {
+    /// Makes a transfer that does not wait; `None` if it would. Where the system only reports that a file is ready, the transfer may
+    /// still wait, on a thread of its own: for room for all bytes, or since another reader takes those that are there.
+    fn without_waiting(
+        self: &Arc<Self>,
+        file: &File,
+        loan: &mut Loan,
+        flags: TransferFlags,
+    ) -> Option<IoResult> {
+        let outcome = match sys::transfer_loan(loan, file.as_handle(), None, flags | TransferFlags::NO_WAIT) {
+            // A terminal, a named pipe, or any pipe before Linux 6.4.
+            Err(error) if Code::of(&error) == Some(Code::UNSUPPORTED) => {
+                match sys::wait_any(&[(file.as_handle(), loan.direction())], Some(Duration::ZERO)) {
+                    Ok(ready) if ready == [false] => return None,
+                    Err(Code::INTERRUPTED) => return None,
+                    _ => {
+                        let _beside = self.wait_beside(0);
+                        sys::transfer_loan(loan, file.as_handle(), None, flags)
+                    }
+                }
+            }
+            outcome => outcome,
+        };
+        match outcome {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
+            outcome => Some(outcome),
+        }
+    }
+
     /// Lets an operation wait for its file.
     pub(super) fn park(self: &Arc<Self>, core: &mut Core, key: Key) {
         match core.slots.flight(key) {
@@ -194,7 +219,8 @@ impl Dispatch {
             let _ = self.wake.set(Wake::new()?);
         }
         let this = self.clone();
-        std::thread::Builder::new().name("fullbore-poll".into()).spawn(move || this.watch_files())?;
+        let thread = std::thread::Builder::new().name("fullbore-poll".into());
+        thread.spawn(move || this.watch_files()).map_err(|error| not_started(&error))?;
         core.watches = true;
         Ok(())
     }

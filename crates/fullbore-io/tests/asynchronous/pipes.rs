@@ -112,6 +112,68 @@ fn pending_writes_of_full_pipes_do_not_stop_files() {
     }
 }
 
+/// Returns a terminal that passes bytes on as they are, and its other end.
+#[cfg(unix)]
+fn terminal() -> (std::fs::File, File) {
+    use std::os::fd::{FromRawFd, OwnedFd};
+    use std::ptr::null_mut;
+    let (mut screen, mut terminal) = (0, 0);
+    // SAFETY: zeros are a `termios`, which the next call fills; the last writes the two numbers of descriptors that it opens.
+    let [screen, terminal] = unsafe {
+        let mut raw = std::mem::zeroed();
+        libc::cfmakeraw(&raw mut raw);
+        assert_eq!(
+            libc::openpty(&raw mut screen, &raw mut terminal, null_mut(), &raw mut raw, null_mut()),
+            0
+        );
+        [screen, terminal].map(|end| OwnedFd::from_raw_fd(end))
+    };
+    (screen.into(), File::from_fd(terminal, "terminal").unwrap())
+}
+
+/// The system cannot write to these without waiting, and reports them as ready while a byte has room.
+#[cfg(unix)]
+#[test]
+fn pending_writes_of_named_pipes_and_terminals_do_not_stop_files() {
+    for driver in drivers(4) {
+        let dir = tempfile::tempdir().unwrap();
+        let named = |number: usize| {
+            let path = dir.path().join(number.to_string());
+            fullbore_testkit::ground::fifo(&path);
+            let reader = std::fs::File::options().read(true).write(true).open(&path).unwrap();
+            (reader, File::open_write(&path).unwrap())
+        };
+        // More than the driver has threads.
+        let ends: Vec<_> = (0..6).map(named).chain((0..6).map(|_| terminal())).collect();
+        let (done, ended) = channel();
+        std::thread::spawn({
+            let driver = driver.clone();
+            move || {
+                let files = ends.iter().map(|(_, file)| AsyncFile::new(file.clone(), &driver));
+                let mut writes: Vec<_> = files
+                    .map(|file| Box::pin(async move { file.write_all_at(pattern(1 << 20), 0).await.0 }))
+                    .collect();
+                for write in &mut writes {
+                    assert!(block_on(poll_once(write.as_mut())).is_none());
+                }
+                std::thread::sleep(Duration::from_millis(50));
+                use_a_file(&driver);
+                for ((mut reader, _file), write) in ends.into_iter().zip(writes) {
+                    let received = std::thread::spawn(move || {
+                        let mut bytes = vec![0; 1 << 20];
+                        reader.read_exact(&mut bytes).unwrap();
+                        bytes
+                    });
+                    assert_eq!(block_on(write).unwrap(), 1 << 20);
+                    assert!(received.join().unwrap() == pattern(1 << 20), "{:?}", driver.backend());
+                }
+                done.send(()).unwrap();
+            }
+        });
+        ended.recv_timeout(Duration::from_secs(20)).expect("the driver is stopped");
+    }
+}
+
 /// A started write continues without its future and its driver, also while it waits.
 // As above.
 #[cfg(unix)]
@@ -205,6 +267,46 @@ fn abandoned_copies_of_pipes_stop_no_other_call() {
         ended.recv_timeout(Duration::from_secs(10)).expect("the driver is stopped");
         drop((sources, writers));
         wait_for_load(&driver, (0, 0));
+    }
+}
+
+/// The threads that waited for pipes are not added to the driver's when their calls have ended.
+#[test]
+fn calls_after_those_that_waited_stay_within_the_limit_of_threads() {
+    for backend in [Backend::Threads, Backend::Auto] {
+        let driver = Driver::new(DriverConfig { backend, in_flight: 512, threads: 1 }).unwrap();
+        let (_dir, path) = temporary_file(b"");
+        let target = AsyncFile::new(File::open_write(&path).unwrap(), &driver);
+        let (sources, writers): (Vec<_>, Vec<_>) = (0..20).map(|_| pipe(&driver)).unzip();
+        let copies = sources.iter().map(|source| source.copy_range(0..u64::MAX, &target, 0));
+        let mut copies: Vec<_> = copies.collect();
+        for copy in &mut copies {
+            assert!(block_on(poll_once(copy)).is_none());
+        }
+        // The call is made by a thread that no copy has.
+        block_on(target.len()).unwrap();
+        let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let call = |_| {
+            let (running, most) = (running.clone(), most.clone());
+            AsyncFile::open_with(&driver, move || {
+                most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                std::thread::sleep(Duration::from_millis(1));
+                running.fetch_sub(1, Ordering::SeqCst);
+                File::open("missing")
+            })
+        };
+        let mut calls: Vec<_> = (0..300).map(call).collect();
+        for call in &mut calls {
+            assert!(block_on(poll_once(call)).is_none());
+        }
+        drop(writers);
+        for copy in copies {
+            block_on(copy).unwrap();
+        }
+        for call in calls {
+            block_on(call).unwrap_err();
+        }
+        assert_eq!(most.load(Ordering::SeqCst), 1, "{:?}", driver.backend());
     }
 }
 
