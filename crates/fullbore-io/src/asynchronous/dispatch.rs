@@ -122,7 +122,7 @@ impl Dispatch {
             self.start(&mut core);
             key
         };
-        core.hand_over();
+        self.hand_over(&mut core);
         self.unlock(core);
         Ok(key)
     }
@@ -131,6 +131,14 @@ impl Dispatch {
     pub(super) fn start(self: &Arc<Self>, core: &mut Core) {
         while let Some(key) = core.slots.start() {
             self.begin(core, key);
+        }
+    }
+
+    /// Submits the operations queued on the ring, and takes those that it returns at once.
+    pub(super) fn hand_over(self: &Arc<Self>, core: &mut Core) {
+        core.hand_over();
+        if core.has_broken_ring() {
+            self.reap(core);
         }
     }
 
@@ -151,8 +159,8 @@ impl Dispatch {
         loop {
             let mut core = self.lock();
             self.reap(&mut core);
-            let over = core.closing && core.on_ring == 0;
-            let queued = core.ring.as_ref().map_or(0, SharedRing::queued);
+            let over = core.on_ring == 0 && (core.closing || core.has_broken_ring());
+            let queued = core.ring.as_mut().map_or(0, SharedRing::queued_for_waiter);
             let patience = core.patience();
             self.unlock(core);
             if over {
@@ -164,8 +172,11 @@ impl Dispatch {
 
     fn reap(self: &Arc<Self>, core: &mut Core) {
         if core.reap() {
-            while let Some(key) = core.to_park.pop() {
-                self.park(core, key);
+            while let Some(key) = core.unserved.pop() {
+                match core.slots.flight(key) {
+                    Some(operation) if operation.waits_for_others() => self.park(core, key),
+                    _ => self.begin(core, key),
+                }
             }
             self.start(core);
         }
@@ -182,7 +193,7 @@ impl Dispatch {
         loop {
             let mut core = self.lock();
             self.reap(&mut core);
-            core.hand_over();
+            self.hand_over(&mut core);
             let polled = core.slots.poll(key);
             let stored = core.slots.store(key, waker, &mut clone);
             self.unlock(core);
@@ -198,7 +209,7 @@ impl Dispatch {
     pub(super) fn is_done(self: &Arc<Self>, key: Key) -> bool {
         let Some(mut core) = self.lock_own() else { return false };
         self.reap(&mut core);
-        core.hand_over();
+        self.hand_over(&mut core);
         let done = core.slots.is_done(key);
         self.unlock(core);
         done
@@ -213,10 +224,11 @@ impl Dispatch {
         } else if core.unqueue(key) {
             core.finish(key, Err(cancelled()));
             self.start(&mut core);
-            core.hand_over();
+            self.hand_over(&mut core);
             self.wake_watch();
         } else {
             core.cancel_in_flight(key);
+            self.hand_over(&mut core);
         }
         self.unlock(core);
     }

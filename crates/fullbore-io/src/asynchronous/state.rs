@@ -8,7 +8,7 @@ use super::slots::{IoResult, Key, Slots};
 use crate::buf::{Direction, Loan};
 use crate::file::File;
 use crate::file::inner::Unwritten;
-use crate::sys::shared_ring::{SharedRing, Ticket};
+use crate::sys::shared_ring::{COMPLETION_PORT, SharedRing, Ticket};
 use crate::sys::{self, Code, Completed, RawHandle, TransferFlags};
 
 /// An operation for a driver, with all resources that must live until its completion.
@@ -48,8 +48,8 @@ pub(super) enum How {
 }
 
 impl Operation {
-    /// True for a transfer of a pipe, socket or terminal, which may wait for another process: it holds no thread and no place of
-    /// the limit.
+    /// True for a transfer of a pipe, socket or terminal, which may wait for another process: it occupies no slot, and none of the
+    /// driver's threads.
     pub(super) fn waits_for_others(&self) -> bool {
         matches!(self, Self::Transfer(movement) if movement.offset.is_none())
     }
@@ -80,7 +80,8 @@ pub(super) struct Core {
     pub(super) writing: Vec<RawHandle>,
     /// Waiting until their files can be read or written.
     pub(super) parked: Vec<Key>,
-    pub(super) to_park: Vec<Key>,
+    /// Returned by the ring without a result.
+    pub(super) unserved: Vec<Key>,
     /// True if a thread waits for the files of parked operations.
     pub(super) watches: bool,
     pub(super) workers: usize,
@@ -98,6 +99,17 @@ pub(super) struct Core {
     pub(super) gone: Vec<Operation>,
 }
 
+/// True for the errors with which a ring returns a transfer that it did not execute. The kernel cancels transfers of a thread that
+/// ends, or executes them without the memory of the process (`EFAULT`); it also cancels those for which it cannot start a thread. If
+/// the descriptor is set not to wait (`O_NONBLOCK`), the ring does not wait either. A completion port only cancels.
+fn is_unserved(code: Code) -> bool {
+    match code {
+        Code::CANCELLED | Code::INTERRUPTED => true,
+        Code::FAULT | Code::WOULD_BLOCK => !COMPLETION_PORT,
+        _ => false,
+    }
+}
+
 impl Core {
     pub(super) fn new(ring: Option<SharedRing<File>>, in_flight: usize) -> Self {
         Self {
@@ -106,7 +118,7 @@ impl Core {
             ready: VecDeque::with_capacity(in_flight),
             writing: Vec::with_capacity(in_flight),
             parked: Vec::new(),
-            to_park: Vec::new(),
+            unserved: Vec::new(),
             watches: false,
             workers: 0,
             waiting: 0,
@@ -155,7 +167,7 @@ impl Core {
         else {
             return false;
         };
-        if movement.how != How::Ring {
+        if movement.how != How::Ring || ring.is_broken() {
             return false;
         }
         let Some((file, loan)) = movement.owned.take() else { return false };
@@ -194,27 +206,25 @@ impl Core {
             let key = Key::from_bits(key);
             let code = result.as_ref().err().and_then(Code::of);
             let Some(movement) = self.give_back(key, file, loan) else { continue };
-            let blocked = code == Some(Code::WOULD_BLOCK) && movement.offset.is_none() && !movement.cancelled;
-            let again = matches!(code, Some(Code::CANCELLED | Code::INTERRUPTED)) && !movement.cancelled;
             let prompt = movement.offset.is_some();
+            let unserved = !movement.cancelled && code.is_some_and(is_unserved);
+            if unserved && !COMPLETION_PORT {
+                // A thread makes the call, and its result is final. A port has a handle that no other call can use.
+                movement.how = How::Thread;
+            }
             self.on_ring -= 1;
             self.prompt -= usize::from(prompt);
-            // The kernel cancels operations of a thread that ends, without a request. Positional transfers can be
-            // restarted.
-            if again && self.push(key) {
-                if let Some(ring) = &mut self.ring {
-                    ring.submit();
-                }
-                continue;
+            match unserved {
+                true => self.unserved.push(key),
+                false => self.finish(key, result),
             }
-            if blocked {
-                // The descriptor is set not to wait (`O_NONBLOCK`), so the ring does not wait either.
-                self.to_park.push(key);
-                continue;
-            }
-            self.finish(key, result);
         }
         any
+    }
+
+    /// True if the ring takes no more transfers, and may have returned some without a completion that would wake a thread.
+    pub(super) fn has_broken_ring(&self) -> bool {
+        self.ring.as_ref().is_some_and(SharedRing::is_broken)
     }
 
     /// Removes an operation that waits for its file. False if it does not.

@@ -43,7 +43,7 @@ impl Dispatch {
         core.waiting += 1;
         core.slots.limit += slots;
         self.start(&mut core);
-        core.hand_over();
+        self.hand_over(&mut core);
         if !core.ready.is_empty() {
             self.hire(&mut core);
         }
@@ -55,7 +55,7 @@ impl Dispatch {
     fn ended(self: &Arc<Self>, mut core: Locked<'_>, key: Key, outcome: IoResult) {
         core.finish(key, outcome);
         self.start(&mut core);
-        core.hand_over();
+        self.hand_over(&mut core);
         self.unlock(core);
     }
 

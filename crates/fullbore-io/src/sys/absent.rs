@@ -110,6 +110,14 @@ pub(crate) mod shared_ring {
             match self.0 {}
         }
 
+        pub(crate) fn queued_for_waiter(&mut self) -> usize {
+            match self.0 {}
+        }
+
+        pub(crate) fn is_broken(&self) -> bool {
+            match self.0 {}
+        }
+
         pub(crate) fn waits_for_a_time(&self) -> bool {
             match self.0 {}
         }

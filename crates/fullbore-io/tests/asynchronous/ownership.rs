@@ -2,6 +2,8 @@
 
 use super::*;
 use fullbore_io::file::{Durability, Mode, OpenOptions};
+#[cfg(target_os = "linux")]
+use std::io::Write as _;
 
 /// Opens a file for writes that are synced, which are never made in the first poll.
 fn synced_file(path: &Path, driver: &Driver) -> AsyncFile {
@@ -115,6 +117,115 @@ fn a_read_outlives_the_thread_that_started_it() {
         use std::io::Write;
         writer.write_all(b"abc").unwrap();
         assert_eq!(block_on(read).1, b"abc");
+    }
+}
+
+/// The kernel completes such reads without the memory of the process.
+#[test]
+fn a_read_of_a_device_outlives_the_thread_that_started_it() {
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let (path, want) = (dir.path().join("file"), pattern(50 * 65_536));
+    std::fs::write(&path, &want).unwrap();
+    for driver in drivers(4) {
+        let file = AsyncFile::new(File::open(&path).unwrap(), &driver);
+        file.file().sync_all().unwrap();
+        let _ = file.file().drop_cache();
+        for start in (0..want.len()).step_by(65_536) {
+            let mut read = Box::pin(file.read_exact_at(vec![0; 4096], start as u64));
+            let started = std::thread::spawn(move || {
+                let ended = block_on(poll_once(read.as_mut()));
+                (read, ended)
+            });
+            let (read, ended) = started.join().unwrap();
+            let (result, bytes) = ended.unwrap_or_else(|| block_on(read));
+            assert_eq!(result.unwrap(), 4096, "{:?}", driver.backend());
+            assert!(bytes == want[start..start + 4096], "{:?}", driver.backend());
+        }
+    }
+}
+
+/// The kernel cancels a read of the ring for which it can start no thread, each time.
+#[cfg(target_os = "linux")]
+#[test]
+fn calls_end_where_no_thread_can_be_started() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let test = || {
+        let maps = File::open("/proc/self/maps").unwrap();
+        let nobody = 65_534;
+        // SAFETY: changes the user of this thread and those that it starts, which the function of the C library does not.
+        if unsafe { libc::syscall(libc::SYS_setresuid, nobody, nobody, nobody) } != 0 {
+            return println!("skipped: no thread for a read: {}", std::io::Error::last_os_error());
+        }
+        let files = || drivers(4).into_iter().map(|driver| AsyncFile::new(maps.clone(), &driver));
+        let (started, fresh): (Vec<_>, Vec<_>) = (files().collect(), files().collect());
+        // The thread of this call serves the next.
+        for file in &started {
+            block_on(file.len()).unwrap();
+        }
+        let old = getrlimit(Resource::Nproc);
+        setrlimit(Resource::Nproc, Rlimit { current: Some(1), maximum: old.maximum }).unwrap();
+        let read: Vec<_> = started.iter().map(|file| block_on(file.read_at(vec![0; 64], 0))).collect();
+        let refused: Vec<_> = fresh.iter().map(|file| block_on(file.len())).collect();
+        setrlimit(Resource::Nproc, old).unwrap();
+        for (result, bytes) in read {
+            assert!(result.unwrap() > 0 && bytes.contains(&b'-'), "{bytes:?}");
+        }
+        for result in refused {
+            let message = "cannot inspect: cannot start a thread: Resource temporarily unavailable";
+            assert_eq!(result.unwrap_err().to_string(), message);
+        }
+    };
+    let (done, ended) = channel();
+    std::thread::spawn(move || done.send(std::panic::catch_unwind(test)));
+    ended.recv_timeout(Duration::from_secs(20)).expect("a call is pending").unwrap();
+}
+
+/// A filter of system calls may forbid a thread to use a ring that exists.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_ring_that_a_thread_may_not_enter_is_replaced_by_threads() {
+    use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = dir.path().join("file");
+    std::fs::write(&path, pattern(1 << 20)).unwrap();
+    let cold = |driver: &Driver| {
+        let file = AsyncFile::new(File::open(&path).unwrap(), driver);
+        file.file().sync_all().unwrap();
+        let _ = file.file().drop_cache();
+        file
+    };
+    for driver in drivers(4) {
+        let (before, mut early) = pipe(&driver);
+        let mut first = Box::pin(before.read_at(vec![0; 8], 0));
+        assert!(block_on(poll_once(first.as_mut())).is_none());
+        let (piped, mut writer) = pipe(&driver);
+        let file = cold(&driver);
+        let filtered = move || {
+            let calls = [(libc::SYS_io_uring_enter, vec![])].into();
+            let (allow, refuse) = (SeccompAction::Allow, SeccompAction::Errno(1));
+            let filter = SeccompFilter::new(calls, allow, refuse, std::env::consts::ARCH.try_into().unwrap());
+            let program: BpfProgram = filter.unwrap().try_into().unwrap();
+            apply_filter(&program).unwrap();
+            let mut read = Box::pin(piped.read_at(vec![0; 8], 0));
+            assert!(block_on(poll_once(read.as_mut())).is_none());
+            let reads = (0..256).map(|at| file.read_exact_at(vec![0; 4096], at * 4096));
+            let bytes: Vec<u8> = reads.flat_map(|read| block_on(read).1).collect();
+            assert!(bytes == pattern(1 << 20));
+            // A read that the ring already has is cancelled only by the system.
+            drop(read);
+            let mut read = Box::pin(piped.read_at(vec![0; 8], 0));
+            assert!(block_on(poll_once(read.as_mut())).is_none());
+            writer.write_all(b"abc").unwrap();
+            assert_eq!(block_on(read).1, b"abc");
+        };
+        let (done, ended) = channel();
+        let test = std::panic::AssertUnwindSafe(filtered);
+        std::thread::spawn(move || done.send(std::panic::catch_unwind(test)));
+        ended.recv_timeout(Duration::from_secs(20)).expect("the driver is stopped").unwrap();
+        assert!(block_on(cold(&driver).read_exact_at(vec![0; 1 << 20], 0)).1 == pattern(1 << 20));
+        early.write_all(b"early").unwrap();
+        assert_eq!(block_on(first).1, b"early");
+        assert_eq!(driver.load(), (0, 0));
     }
 }
 

@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use io_uring::{IoUring, opcode, squeue, types};
@@ -34,21 +35,39 @@ struct InFlight<F> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ticket(u32);
 
+/// The ring, with the state that its owner and the waiting thread share.
+struct Kernel {
+    ring: IoUring,
+    /// True after a permanent error of `io_uring_enter`: a filter of system calls forbids it, or the descriptor was closed. No further
+    /// call is made.
+    broken: AtomicBool,
+    /// True while the thread that waits for completions may submit entries, without the lock.
+    waiter_submits: AtomicBool,
+}
+
 pub(crate) struct SharedRing<F> {
     // `Drop` leaks the transfers in flight before the fields are dropped.
-    ring: Arc<IoUring>,
+    kernel: Arc<Kernel>,
     /// Boxed: the kernel may read a list of pieces in its place until the transfer completes.
     #[allow(clippy::vec_box, reason = "the addresses must not change")]
     flight: Vec<Box<Option<InFlight<F>>>>,
     vacant: Vec<u32>,
-    /// Completions taken from the kernel's queue to make room there.
+    /// User data of the queued entries, oldest first; before it may be that of entries that the kernel has taken.
+    pushed: VecDeque<u64>,
+    /// Completions taken from the kernel's queue to make room there, and those of entries that the kernel will not take.
     collected: VecDeque<(u64, i32)>,
 }
 
 /// The part of a ring with which a thread waits for completions.
 #[derive(Clone)]
 pub(crate) struct RingWaiter {
-    ring: Arc<IoUring>,
+    kernel: Arc<Kernel>,
+}
+
+/// True for errors after which the call is repeated: a signal, too little memory (`EAGAIN`, `ENOMEM`), or too many completions that
+/// wait (`EBUSY`).
+fn is_temporary(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::ENOMEM | libc::EBUSY))
 }
 
 impl<F: AsFd> SharedRing<F> {
@@ -62,33 +81,45 @@ impl<F: AsFd> SharedRing<F> {
         if !ring.params().is_feature_rw_cur_pos() {
             return Err(io::ErrorKind::Unsupported.into());
         }
+        let entries = ring.params().sq_entries() as usize;
+        let kernel = Kernel { ring, broken: AtomicBool::new(false), waiter_submits: AtomicBool::new(false) };
         let mut ring = Self {
-            ring: Arc::new(ring),
+            kernel: Arc::new(kernel),
             flight: (0..depth).map(|_| Box::new(None)).collect(),
             vacant: (0..depth).rev().collect(),
+            pushed: VecDeque::with_capacity(entries),
             collected: VecDeque::with_capacity(depth as usize),
         };
         ring.nudge();
-        ring.ring.submit_and_wait(1)?;
+        ring.kernel.ring.submit_and_wait(1)?;
         ring.collect();
         ring.collected.clear();
         Ok(ring)
     }
 
     pub(crate) fn waiter(&self) -> RingWaiter {
-        RingWaiter { ring: self.ring.clone() }
+        RingWaiter { kernel: self.kernel.clone() }
     }
 
     /// # Safety
     /// The memory of the entry lives, without another user, until its completion.
     unsafe fn push(&mut self, entry: &squeue::Entry) {
-        loop {
+        while !self.is_broken() {
             // SAFETY: the mutable borrow makes this the only view of the queue; the caller guarantees the rest.
-            if unsafe { self.ring.submission_shared().push(entry) }.is_ok() {
+            if unsafe { self.kernel.ring.submission_shared().push(entry) }.is_ok() {
+                self.pushed.push_back(entry.get_user_data());
+                self.forget_taken();
                 return;
             }
             self.submit();
         }
+        self.collected.push_back((entry.get_user_data(), -libc::ECANCELED));
+    }
+
+    /// Removes the entries from `pushed` that the kernel has taken.
+    fn forget_taken(&mut self) {
+        let taken = self.pushed.len().saturating_sub(self.queued());
+        self.pushed.drain(..taken);
     }
 
     /// Queues the selected part of `loan`. Without an offset, the file's own position is used.
@@ -148,35 +179,56 @@ impl<F: AsFd> SharedRing<F> {
     /// Submits the queued entries, in as many calls as necessary: one left in the queue would never complete.
     pub(crate) fn submit(&mut self) {
         let mut held = false;
-        while self.queued() > 0 {
-            if self.ring.submit().is_err_and(|error| error.kind() != io::ErrorKind::Interrupted) {
-                // Temporarily out of memory (`EAGAIN`, `ENOMEM`), or too many completions wait (`EBUSY`).
-                self.collect();
-                held = true;
-                std::thread::sleep(Duration::from_micros(100));
+        while !self.is_broken() && self.queued() > 0 {
+            match self.kernel.ring.submit() {
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if is_temporary(&error) => {
+                    self.collect();
+                    held = true;
+                    std::thread::sleep(Duration::from_micros(100));
+                }
+                Err(_) => self.kernel.broken.store(true, Ordering::Release),
             }
         }
-        if held && !self.collected.is_empty() {
+        if held && !self.is_broken() && !self.collected.is_empty() {
             // The thread that waits for completions may have missed those.
             self.nudge();
-            let _ = self.ring.submit();
+            let _ = self.kernel.ring.submit();
         }
+    }
+
+    /// True if the ring takes no more transfers. Those that the kernel has complete; the others return cancelled.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.kernel.broken.load(Ordering::Acquire)
     }
 
     /// True if a wait can have a limit.
     pub(crate) fn waits_for_a_time(&self) -> bool {
-        self.ring.params().is_feature_ext_arg()
+        self.kernel.ring.params().is_feature_ext_arg()
     }
 
     pub(crate) fn queued(&self) -> usize {
         // SAFETY: views exist only within methods of this type, and those that change the queue borrow mutably.
-        unsafe { self.ring.submission_shared().len() }
+        unsafe { self.kernel.ring.submission_shared().len() }
+    }
+
+    /// Returns the number of entries for the next [`submit_and_wait`](RingWaiter::submit_and_wait).
+    pub(crate) fn queued_for_waiter(&mut self) -> usize {
+        let queued = self.queued();
+        self.kernel.waiter_submits.store(queued > 0, Ordering::Release);
+        queued
     }
 
     fn collect(&mut self) {
         // SAFETY: the mutable borrow makes this the only view of the queue.
-        let entries = unsafe { self.ring.completion_shared() };
+        let entries = unsafe { self.kernel.ring.completion_shared() };
         self.collected.extend(entries.map(|entry| (entry.user_data(), entry.result())));
+        // The waiting thread checks first if the ring is broken, so no call will take them now.
+        if self.is_broken() && !self.kernel.waiter_submits.load(Ordering::Acquire) {
+            self.forget_taken();
+            self.collected.extend(self.pushed.drain(..).map(|place| (place, -libc::ECANCELED)));
+        }
     }
 
     pub(crate) fn completed(&mut self) -> Option<Completed<F>> {
@@ -209,6 +261,9 @@ impl<F> Drop for SharedRing<F> {
     }
 }
 
+/// Time between two looks for completions of a broken ring.
+const BROKEN_PATIENCE: Duration = Duration::from_millis(10);
+
 /// `io_uring_getevents_arg`.
 #[repr(C)]
 struct Wait {
@@ -229,7 +284,11 @@ impl RingWaiter {
     pub(crate) fn submit_and_wait(&self, queued: usize, patience: Option<Duration>) {
         const GETEVENTS: u32 = 1;
         const EXT_ARG: u32 = 8;
-        let submitter = self.ring.submitter();
+        if self.kernel.broken.load(Ordering::Acquire) {
+            self.kernel.waiter_submits.store(false, Ordering::Release);
+            return std::thread::sleep(BROKEN_PATIENCE);
+        }
+        let submitter = self.kernel.ring.submitter();
         // The kernel takes entries one after the other for all callers, and never more than there are.
         let waited = match patience {
             // SAFETY: the ring owns what its entries refer to, queued or submitted; no argument is passed.
@@ -241,12 +300,12 @@ impl RingWaiter {
                 unsafe { submitter.enter(queued as u32, 1, GETEVENTS | EXT_ARG, Some(&wait)) }
             }
         };
-        let in_time = |error: &io::Error| {
-            error.kind() == io::ErrorKind::Interrupted || error.raw_os_error() == Some(libc::ETIME)
-        };
-        if waited.is_err_and(|error| !in_time(&error)) {
-            // Temporarily out of memory (`EAGAIN`, `ENOMEM`, `EBUSY`): only waiting helps.
-            std::thread::sleep(Duration::from_micros(100));
+        match waited {
+            Ok(_) => {}
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EINTR | libc::ETIME)) => {}
+            Err(error) if is_temporary(&error) => std::thread::sleep(Duration::from_micros(100)),
+            Err(_) => self.kernel.broken.store(true, Ordering::Release),
         }
+        self.kernel.waiter_submits.store(false, Ordering::Release);
     }
 }

@@ -13,6 +13,7 @@ codes! {
     CANCELLED = libc::ECANCELED,
     CROSSES_DEVICES = libc::EXDEV,
     EXISTS = libc::EEXIST,
+    FAULT = libc::EFAULT,
     // Every open file is shared: a code that no call on files returns.
     HELD = libc::EADDRINUSE,
     INAPPROPRIATE = libc::ENOTTY,

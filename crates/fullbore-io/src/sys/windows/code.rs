@@ -15,6 +15,7 @@ codes! {
     CANCELLED = w::ERROR_OPERATION_ABORTED,
     CROSSES_DEVICES = w::ERROR_NOT_SAME_DEVICE,
     EXISTS = w::ERROR_ALREADY_EXISTS,
+    FAULT = w::ERROR_NOACCESS,
     HELD = w::ERROR_SHARING_VIOLATION,
     INAPPROPRIATE = w::ERROR_INVALID_FUNCTION,
     // No call is interrupted: a code that none returns.

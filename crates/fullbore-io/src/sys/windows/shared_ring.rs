@@ -149,6 +149,14 @@ impl<F: AsHandle> SharedRing<F> {
         0
     }
 
+    pub(crate) fn queued_for_waiter(&mut self) -> usize {
+        0
+    }
+
+    pub(crate) fn is_broken(&self) -> bool {
+        false
+    }
+
     pub(crate) fn waits_for_a_time(&self) -> bool {
         false
     }
