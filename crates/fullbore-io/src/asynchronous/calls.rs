@@ -196,18 +196,15 @@ impl AsyncFile {
     /// As [`File::open`] and [`Driver::shared`].
     pub async fn open(path: impl AsRef<Path>) -> Result<Self> {
         let driver = Driver::shared()?;
-        let kept = match File::open_at_once(path.as_ref()) {
+        let pipe = match File::open_at_once(path.as_ref()) {
             Ok(file) => return Ok(Self::with_flags(file?, &driver, OpenFlags::READ)),
-            Err(kept) => kept,
+            Err(pipe) => pipe,
         };
-        let path = path.as_ref().to_owned();
-        let open = waiting_beside(&driver, path, |path| File::open(path));
-        let open = move || {
-            let file = open();
-            drop(kept);
-            file
+        let open = |path: &Path| match pipe {
+            Some(pipe) => pipe.wait_for_writer(),
+            None => File::open(path),
         };
-        Self::open_with(&driver, open).await
+        Self::open_with(&driver, waiting_beside(&driver, path.as_ref().to_owned(), open)).await
     }
 
     /// Opens a file by calling `how` on a thread of `driver`. If the future is dropped, no descriptor stays open. A call that waits

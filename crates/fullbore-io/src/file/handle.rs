@@ -4,9 +4,11 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use super::inner::{CacheMode, Descriptor, File, Inner};
 use super::types::CachePolicy;
+use crate::buf::Direction;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{
     self, Advice, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags, Status,
@@ -19,10 +21,9 @@ impl File {
         Self::open_with(path.as_ref(), OpenFlags::READ)
     }
 
-    /// Opens a file for reading without waiting for a device or a pipe's writer. If that cannot be guaranteed, returns the
-    /// descriptor that must stay open until it is opened otherwise: a process that waits for a pipe's reader has already seen this
-    /// one.
-    pub(crate) fn open_at_once(path: &Path) -> std::result::Result<Result<Self>, Option<Handle>> {
+    /// Opens a file for reading without waiting for a device or a pipe's writer. If that cannot be guaranteed, returns a named pipe
+    /// for [`wait_for_writer`](Self::wait_for_writer), since its writers have seen this reader, and nothing of other files.
+    pub(crate) fn open_at_once(path: &Path) -> std::result::Result<Result<Self>, Option<Self>> {
         let flags = OpenFlags::READ | OpenFlags::NOCTTY;
         // `CACHED` follows names in the directory cache only; without `NONBLOCK` a pipe would wait for its writer.
         let found = sys::open_cached(path, flags | OpenFlags::NONBLOCK);
@@ -34,12 +35,33 @@ impl File {
             Err(_) => return Err(None),
         };
         let kind = sys::status(&fd).map_or(FileKind::Other, |stat| stat.kind());
-        // Other kinds are opened normally: for them the flag affects later calls too.
-        if kind != FileKind::Regular || sys::set_status_flags(&fd, OpenFlags::empty()).is_err() {
-            return Err(Some(fd));
-        }
         let inner = Inner { kind: OnceLock::from(kind), ..Inner::plain(fd, path.to_owned(), flags) };
-        Ok(Ok(Self::of(inner)))
+        let file = Self::of(inner);
+        match kind {
+            FileKind::Regular if sys::set_status_flags(&file, OpenFlags::empty()).is_ok() => Ok(Ok(file)),
+            FileKind::Fifo => Err(Some(file)),
+            // For other kinds the flag affects later calls too.
+            _ => Err(None),
+        }
+    }
+
+    /// Waits until a named pipe that was opened without waiting has a writer, or has had one since.
+    pub(crate) fn wait_for_writer(self) -> Result<Self> {
+        /// Nothing reports a writer that has written no bytes.
+        const PATIENCE: Duration = Duration::from_millis(10);
+        let wait = || {
+            let (_reader, copy) = sys::pipe()?;
+            loop {
+                let pipe = [(self.as_handle(), Direction::Read)];
+                let ready = sys::uninterrupted(|| sys::wait_any(&pipe, Some(PATIENCE)))?;
+                // With a writer, the copy of a byte would wait for it; the pipe keeps its bytes.
+                if ready == [true] || sys::tee(&self, &copy, 1) == Err(Code::WOULD_BLOCK) {
+                    return sys::set_status_flags(&self, OpenFlags::empty());
+                }
+            }
+        };
+        wait().map_err(|code| refused(self.path(), code))?;
+        Ok(self)
     }
 
     /// Opens an existing file for reading and writing, as [`open`](Self::open); its content stays.

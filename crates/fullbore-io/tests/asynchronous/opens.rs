@@ -70,6 +70,40 @@ fn opening_a_pipe_does_not_block_the_executor() {
     writer.join().unwrap();
 }
 
+/// A writer that waits for a reader has seen the one that the first poll opens, and leaves before another is opened.
+#[cfg(unix)]
+#[test]
+fn a_writer_of_a_pipe_that_leaves_at_once_is_not_missed() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("pipe");
+    fullbore_testkit::ground::fifo(&path);
+    let (done, ended) = channel();
+    std::thread::spawn(move || {
+        for _ in 0..30 {
+            let writer = std::thread::spawn({
+                let path = path.clone();
+                move || std::fs::write(path, "through").unwrap()
+            });
+            std::thread::sleep(Duration::from_millis(5));
+            let file = block_on(AsyncFile::open(&path)).unwrap();
+            assert_eq!(block_on(file.read_exact_at(vec![0; 7], 0)).1, b"through");
+            assert_eq!(block_on(file.read_at(vec![0; 7], 0)).0.unwrap(), 0);
+            writer.join().unwrap();
+        }
+        // A writer that writes nothing.
+        let writer = std::thread::spawn({
+            let path = path.clone();
+            move || std::fs::File::options().write(true).open(path).unwrap()
+        });
+        let file = block_on(AsyncFile::open(&path)).unwrap();
+        let flags = |file: &File| fullbore_io::sys::status_flags(file).unwrap();
+        assert_eq!(flags(file.file()), flags(&File::open(&path).unwrap()));
+        drop(writer.join().unwrap());
+        done.send(()).unwrap();
+    });
+    ended.recv_timeout(Duration::from_secs(20)).expect("an open waits for another writer");
+}
+
 /// The threads that wait in an open whose future was dropped are not those of the driver.
 #[cfg(unix)]
 #[test]
