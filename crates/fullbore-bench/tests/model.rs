@@ -250,6 +250,43 @@ fn one_request_predicts_its_repetition_and_other_sizes_of_a_mapping() {
 }
 
 #[test]
+fn a_request_to_a_mapping_takes_a_time_of_its_own() {
+    let rate = |bytes: u64| bytes as f64 / (150e-9 + bytes as f64 / 20e9);
+    let cells = [16 << 10, 64 << 10, 256 << 10, 1 << 20].map(|b| busy(cached("mmap", b, 1), rate(b)));
+    let found = Model::fit(&cells, 2).predict(&cached_query("mmap", "4K", 1)).unwrap();
+    assert!((found.rate.value / rate(4096) - 1.0).abs() < 0.1, "{found:?}, truth {}", rate(4096));
+}
+
+#[test]
+fn requests_through_a_buffer_take_a_time_of_their_bytes() {
+    let through = |bytes| Labels { variant: Some("buffer 4 KiB".into()), ..cached("stream", bytes, 1) };
+    let whole =
+        SIZES.map(|bytes| busy(cached("stream", bytes, 1), bytes as f64 / (400e-9 + bytes as f64 / 20e9)));
+    let mut cells = vec![busy(through(1024), 5.5e9), busy(through(512), 5.5e9)];
+    cells.extend(whole);
+    let found = predictions(&cells, 2).into_iter().find(|found| found.cell == cells[1].id).unwrap();
+    assert!((found.ratio - 1.0).abs() < 0.1, "{found:?}");
+}
+
+/// Every second cell is of another experiment, which other programs slow down.
+#[test]
+fn cells_of_one_experiment_predict_one_another_best() {
+    let mut cells = simulated(&[1], 0.02);
+    for one in cells.iter_mut().skip(1).step_by(2) {
+        one.experiment = "slower".into();
+        one.samples.iter_mut().for_each(|sample| sample.seconds *= 1.2);
+        one.summarise(&SummaryOptions::default());
+    }
+    let error = |cells: &[Cell]| -> f64 {
+        let found = predictions(cells, 4);
+        found.iter().map(|one| one.ratio.ln().abs()).sum::<f64>() / found.len() as f64
+    };
+    let known = error(&cells);
+    cells.iter_mut().for_each(|one| one.experiment = "simulated".into());
+    assert!(known < 0.8 * error(&cells), "{known} {}", error(&cells));
+}
+
+#[test]
 fn too_few_cells_name_an_experiment() {
     let mut rng = Xoshiro256::seeded(1);
     let one = [cell(labels(4096, 1, 1), 5e6, 0.01, &mut rng)];
@@ -280,15 +317,15 @@ fn a_cell_that_its_neighbours_do_not_explain_is_listed() {
 fn published() -> [(&'static str, [f64; 4], Document); 8] {
     let root = env!("CARGO_MANIFEST_DIR");
     [
-        ("tests/fixtures/two-processors.json.gz", [0.87, 0.87, 0.92, 0.95]),
-        ("tests/fixtures/everything.json.gz", [0.87, 0.87, 0.90, 0.92]),
-        ("tests/fixtures/everything-amd.json.gz", [0.84, 0.87, 0.88, 0.92]),
-        ("tests/fixtures/two-amd-processors.json.gz", [0.82, 0.87, 0.85, 0.92]),
-        // From a host whose device varied by 15 to 25% within seconds.
-        ("../../docs/results/full/results.json.gz", [0.84, 0.87, 0.87, 0.92]),
-        ("../../docs/results/quick/run-1.json.gz", [0.82, 0.87, 0.87, 0.92]),
-        ("../../docs/results/quick/run-2.json.gz", [0.82, 0.87, 0.87, 0.92]),
-        ("../../docs/results/quick/run-3.json.gz", [0.82, 0.87, 0.87, 0.92]),
+        ("tests/fixtures/two-processors.json.gz", [0.88, 0.88, 0.94, 0.97]),
+        ("tests/fixtures/everything.json.gz", [0.89, 0.89, 0.91, 0.94]),
+        ("tests/fixtures/everything-amd.json.gz", [0.90, 0.92, 0.92, 0.95]),
+        ("tests/fixtures/two-amd-processors.json.gz", [0.87, 0.92, 0.88, 0.97]),
+        // From Zen 5 processors on a quiet host.
+        ("../../docs/results/full/results.json.gz", [0.88, 0.91, 0.90, 0.95]),
+        ("../../docs/results/quick/run-1.json.gz", [0.87, 0.92, 0.88, 0.96]),
+        ("../../docs/results/quick/run-2.json.gz", [0.87, 0.92, 0.88, 0.96]),
+        ("../../docs/results/quick/run-3.json.gz", [0.87, 0.92, 0.88, 0.96]),
     ]
     .map(|(path, least)| {
         let file =
@@ -347,7 +384,8 @@ fn half_of_the_published_cells_predict_the_others() {
         let without = missing as f64 / (missing + predictions.len()) as f64;
         println!("{name}: {found:.3?} of {}, {without:.3} without a prediction", predictions.len());
         assert!(found.iter().zip(least).all(|(found, least)| *found >= least), "{name}: {found:?}");
-        assert!(without <= 0.56, "{name}: {without} without a prediction");
+        // The common deviation of an experiment is known from few cells of a path, so those of other experiments are uncertain.
+        assert!(without <= 0.58, "{name}: {without} without a prediction");
         let others = fullbore_bench::model::predictions(&document.cells, processors);
         println!("{name}: each cell from the others: {:.3?} of {}", shares(&document, &others), others.len());
     }

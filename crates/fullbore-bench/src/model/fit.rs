@@ -6,19 +6,29 @@ use super::law::{ALL, Flights, Load, OVERLAPS, PathLaw, TERMS, Term};
 use super::numerics::{Cholesky, dot};
 use crate::stats::student_t_quantile;
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Point {
     pub(super) load: Load,
     /// Logarithm of the time of a request in the pipeline.
     pub(super) log_time: f64,
     pub(super) error: f64,
     pub(super) flights: Flights,
+    pub(super) experiment: Arc<str>,
 }
 
 impl Point {
-    fn place(&self) -> (&Load, Flights) {
-        (&self.load, self.flights)
+    fn cell_load(&self) -> CellLoad<'_> {
+        CellLoad { load: self.load, flights: self.flights, experiment: Some(&self.experiment) }
     }
+}
+
+/// A measured load, or one to predict.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CellLoad<'a> {
+    pub(super) load: Load,
+    pub(super) flights: Flights,
+    /// The experiment that measures it; `None`: another one than those of the points.
+    pub(super) experiment: Option<&'a str>,
 }
 
 #[derive(Debug, Clone)]
@@ -57,6 +67,10 @@ const USUAL_DEVIATION: f64 = 0.12;
 const USUAL_POINTS: f64 = 3.0;
 /// Standard deviation of the deviation that loads of equal [`Flights`] share.
 const FLIGHTS: f64 = 0.3;
+/// The same of loads that one experiment measures: its cells alternate, so they are slowed by the same other programs.
+const EXPERIMENT: f64 = 0.1;
+/// The prior standard deviation of the logarithm of a known time of a request.
+const KNOWN: f64 = 0.35;
 /// Improvement of the misfit that a further parameter must bring (Akaike).
 const PARAMETER: f64 = 2.0;
 /// Logarithm of the smallest piece of a split request, in bytes.
@@ -73,8 +87,8 @@ pub(super) struct Basis {
     pub(super) like: Option<SimilarPath>,
     /// Large requests may be served in pieces.
     pub(super) splits: bool,
-    /// A request is a call: its size matters.
-    pub(super) calls: bool,
+    /// Seconds of a request apart from its bytes, if they are known before the points: no system call.
+    pub(super) request_s: Option<f64>,
     /// Processors, and the share by which one slows another, if they limit the path.
     pub(super) sharing: Option<(f64, f64)>,
 }
@@ -82,8 +96,8 @@ pub(super) struct Basis {
 impl Basis {
     /// Returns a law without the terms that the path does not have, and with the share by which processors slow each other.
     fn with_terms(&self, mut law: PathLaw) -> PathLaw {
-        if !self.calls {
-            law.parameters[Term::Request as usize] = 0.0;
+        if let Some(request_s) = self.request_s {
+            law.parameters[Term::Request as usize] = request_s;
         }
         if let Some((processors, share)) = self.sharing {
             law.processors = processors;
@@ -140,6 +154,10 @@ impl Fit {
         };
         prior.deviations[Term::Sharing as usize] = SHARING;
         prior.ties[Term::Sharing as usize] = 1.0;
+        if basis.request_s.is_some() {
+            prior.deviations[Term::Request as usize] = KNOWN;
+            prior.ties[Term::Request as usize] = 1.0;
+        }
         let fits = starts.into_iter().map(|law| {
             let (law, misfit) = refine(law, &points, &prior);
             (law, misfit + if law.piece.is_finite() { PARAMETER } else { 0.0 })
@@ -168,8 +186,11 @@ impl Fit {
             .iter()
             .enumerate()
             .map(|(i, one)| {
-                let mut row: Vec<f64> =
-                    fit.points.iter().map(|other| fit.covariance(one.place(), other.place())).collect();
+                let mut row: Vec<f64> = fit
+                    .points
+                    .iter()
+                    .map(|other| fit.covariance(one.cell_load(), other.cell_load()))
+                    .collect();
                 row[i] += one.error.powi(2) + UNSHARED * fit.deviation.powi(2);
                 row
             })
@@ -193,8 +214,9 @@ impl Fit {
     }
 
     /// Covariance of the logarithms of the times of two loads: they share the parameters of the law; nearby loads and
-    /// those of equal flights share a deviation from it.
-    fn covariance(&self, (one, by): (&Load, Flights), (other, by_other): (&Load, Flights)) -> f64 {
+    /// those of equal flights or of one experiment share a deviation from it.
+    fn covariance(&self, here: CellLoad<'_>, there: CellLoad<'_>) -> f64 {
+        let (one, other) = (&here.load, &there.load);
         let doublings = |one: f64, other: f64| (one / other).log2().abs();
         let disks = doublings(one.disks, other.disks) / REACH.1;
         let apart = doublings(one.bytes, other.bytes) / REACH.0
@@ -207,8 +229,10 @@ impl Fit {
             std::array::from_fn::<f64, TERMS, _>(|i| self.prior.deviations[i] * gradient[i])
         };
         let law = dot(&spread(one), &spread(other)) + self.prior.scale.powi(2);
-        let flights = if by == by_other && by != Flights::One { FLIGHTS.powi(2) } else { 0.0 };
-        (1.0 - UNSHARED) * self.deviation.powi(2) * near + law + flights
+        let shared = |is: bool, deviation: f64| if is { deviation.powi(2) } else { 0.0 };
+        let flights = shared(here.flights == there.flights && here.flights != Flights::One, FLIGHTS);
+        let experiment = shared(here.experiment == there.experiment, EXPERIMENT);
+        (1.0 - UNSHARED) * self.deviation.powi(2) * near + law + flights + experiment
     }
 
     /// True if the points show the effect of a figure of the load that differs from theirs.
@@ -228,11 +252,10 @@ impl Fit {
     }
 
     /// Returns the logarithm of the time of a request, its standard error, and that of a measurement of it.
-    pub(super) fn log_time(&self, load: &Load, flights: Flights) -> (f64, f64, f64) {
-        let law = self.law.time(load).ln();
+    pub(super) fn log_time(&self, place: CellLoad<'_>) -> (f64, f64, f64) {
+        let law = self.law.time(&place.load).ln();
         let Some(factor) = &self.factor else { return (law, self.deviation, self.deviation) };
-        let place = (load, flights);
-        let near: Vec<f64> = self.points.iter().map(|p| self.covariance(place, p.place())).collect();
+        let near: Vec<f64> = self.points.iter().map(|p| self.covariance(place, p.cell_load())).collect();
         let weights = factor.solve(&near);
         let deviations: Vec<f64> = self.points.iter().map(|p| residual(&self.law, p)).collect();
         let variance = (self.covariance(place, place) - dot(&weights, &near)).max(0.0);

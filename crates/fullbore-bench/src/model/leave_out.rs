@@ -51,10 +51,11 @@ pub fn validate(cells: &[Cell], processors: u32, seed: u64) -> Validation {
 fn prediction(model: &Model, path: &Path, cell: &Cell) -> Option<CellPrediction> {
     let measured = cell.summary.as_ref()?.rate;
     let requests = Requests::of(&cell.labels)?;
-    if path.leaves_open(&requests, &model.machine) {
+    let experiment = Some(cell.experiment.as_str());
+    if path.leaves_open(&requests, experiment, &model.machine) {
         return None;
     }
-    let found = path.predict(&requests, &model.machine, &Query::unchanged())?;
+    let found = path.predict(&requests, experiment, &model.machine, &Query::unchanged())?;
     let Prediction { rate, limit, extrapolated, path } = found;
     let apart = measured.low > rate.high || measured.high < rate.low;
     let wrong = apart && (rate.value / measured.value - 1.0).abs() > CLOSE;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::fit::{Basis, Fit, SimilarPath};
+use super::fit::{Basis, CellLoad, Fit, SimilarPath};
 use super::law::{Flights, Load, Memory, PathLaw, Term};
 use super::numerics::in_hull;
 use super::path::{self, Member, Requests};
@@ -81,10 +81,11 @@ impl Model {
 
     /// Returns the law of the path with the most loads that is similar to this one.
     fn like(&self, key: &Labels) -> Option<SimilarPath> {
+        let calls = |key: &Labels| path::request_s(key).is_none();
         let donors = || {
-            self.paths.iter().filter(|path| {
-                loads(&path.members) >= DONOR_LOADS && path.key.method.is_mapped() <= key.method.is_mapped()
-            })
+            self.paths
+                .iter()
+                .filter(|path| loads(&path.members) >= DONOR_LOADS && calls(&path.key) >= calls(key))
         };
         let similar = donors().find(|path| path::shared_labels(&path.key) == path::shared_labels(key));
         let device = path::touches_device(key);
@@ -123,12 +124,12 @@ impl Model {
         // The machine as it is decides the path: a changed one has no measured cells.
         let here = Requests { disks: 1, chunk: None, ..requests };
         let known = matching.iter().filter_map(|path| {
-            Some((path, path.predict(&own(path, here), &self.machine, &Query::unchanged())?))
+            Some((path, path.predict(&own(path, here), None, &self.machine, &Query::unchanged())?))
         });
         let best = known.max_by(|(_, a), (_, b)| {
             b.extrapolated.cmp(&a.extrapolated).then(a.rate.value.total_cmp(&b.rate.value))
         });
-        best.and_then(|(path, _)| path.predict(&own(path, requests), &self.machine, query))
+        best.and_then(|(path, _)| path.predict(&own(path, requests), None, &self.machine, query))
             .ok_or_else(|| query.unmeasured(!matching.is_empty()))
     }
 }
@@ -177,7 +178,7 @@ impl Path {
         let basis = Basis {
             like: like.filter(|_| loads(&members) < OWN_LOADS),
             splits: device,
-            calls: !key.method.is_mapped(),
+            request_s: path::request_s(&key),
             sharing: on_processor.then_some((f64::from(processors), share)),
         };
         let fit = Fit::new(points, &basis);
@@ -185,10 +186,11 @@ impl Path {
     }
 
     /// Predicts the throughput of requests on this path; `None` if neither its cells nor those of a similar path show the
-    /// effect of their size or number.
+    /// effect of their size or number. An experiment is that of the path's cells that measures them.
     pub(super) fn predict(
         &self,
         requests: &Requests,
+        experiment: Option<&str>,
         machine: &Machine,
         change: &Query,
     ) -> Option<Prediction> {
@@ -197,15 +199,16 @@ impl Path {
         let cap = self.on_processor.then_some(cpus);
         let load = requests.load(cap);
         let kin = fit.like;
-        let bytes = self.key.method.is_mapped() || kin.is_some_and(|kin| kin.bytes);
+        let bytes = path::request_s(&self.key).is_some() || kin.is_some_and(|kin| kin.bytes);
         let in_flight = self.on_processor || kin.is_some_and(|kin| kin.in_flight);
         let shown = (bytes || fit.shows(&load, |load| load.bytes))
             && (in_flight || fit.shows(&load, |load| load.in_flight));
         if !shown {
             return None;
         }
-        let measured = self.measured(load);
-        let (log_time, _, error) = fit.log_time(&measured, requests.mechanism(cap));
+        let place = self.measured(requests.cell_load(cap, experiment));
+        let measured = place.load;
+        let (log_time, _, error) = fit.log_time(place);
         let range = |law: &PathLaw| {
             let base = fit.law.time(&measured).ln();
             let changed = law.time(&load).ln() - base;
@@ -256,19 +259,23 @@ impl Path {
 
     /// True if the cells leave the rate of requests open by more than [`WIDEST`] either way, apart from the noise of a
     /// measurement.
-    pub(super) fn leaves_open(&self, requests: &Requests, machine: &Machine) -> bool {
+    pub(super) fn leaves_open(
+        &self,
+        requests: &Requests,
+        experiment: Option<&str>,
+        machine: &Machine,
+    ) -> bool {
         let cap = self.on_processor.then_some(machine.processors);
         self.fit.as_ref().is_none_or(|fit| {
-            let (_, uncertainty, _) =
-                fit.log_time(&self.measured(requests.load(cap)), requests.mechanism(cap));
+            let (_, uncertainty, _) = fit.log_time(self.measured(requests.cell_load(cap, experiment)));
             fit.half * uncertainty > WIDEST.ln()
         })
     }
 
     /// The load on no more disks than were measured: the deviation of others is that of these.
-    fn measured(&self, load: Load) -> Load {
+    fn measured<'a>(&self, place: CellLoad<'a>) -> CellLoad<'a> {
         let disks = self.members.iter().map(|member| member.requests.load(None).disks).fold(1.0, f64::max);
-        Load { disks: load.disks.min(disks), ..load }
+        CellLoad { load: Load { disks: place.load.disks.min(disks), ..place.load }, ..place }
     }
 
     fn limit(&self, law: &PathLaw, load: &Load) -> Limit {

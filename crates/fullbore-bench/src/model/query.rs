@@ -5,7 +5,7 @@ use fullbore::error::ParseError;
 use fullbore::size;
 use fullbore::strategy::StrategySpec;
 
-use super::path::{BYPASS, Requests, flights, sends_direct_requests, touches_device};
+use super::path::{BYPASS, Requests, sends_direct_requests, touches_device};
 use crate::document::{CacheState, FileState, Labels};
 
 /// Limits of a device.
@@ -157,14 +157,8 @@ impl Query {
 
     pub(super) fn requests(&self) -> Requests {
         let Self { request: bytes, depth, workers, chunk, .. } = *self;
-        Requests {
-            bytes,
-            depth,
-            workers,
-            disks: self.disks.unwrap_or(1),
-            chunk,
-            flights: flights(self.method.as_deref().unwrap_or(""), depth, workers),
-        }
+        let method = self.method.as_deref().unwrap_or("");
+        Requests { disks: self.disks.unwrap_or(1), chunk, ..Requests::new(method, bytes, depth, workers) }
     }
 
     /// True if the query is about a path. Unnamed distinctions are those of plain cells.
