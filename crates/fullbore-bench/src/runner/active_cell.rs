@@ -136,14 +136,15 @@ impl ActiveCell {
         !(self.precise || self.failed || self.is_single())
     }
 
-    /// Returns the cell as one of a headline figure, if its rate is known.
+    /// Returns the cell as one of a headline figure, if its rate is known and it did not fail.
     pub(super) fn candidate(&self, index: usize) -> Option<Candidate> {
         let samples = self.cell.counted_in(self.regime).map(|sample| (sample.start_s, sample.rate()));
         let rate = median(&self.rates()).unwrap_or(self.rate);
-        (rate > 0.0).then(|| Candidate {
+        (rate > 0.0 && !self.failed).then(|| Candidate {
             index,
             rate,
             samples: samples.collect(),
+            cost: self.cost,
             unfinished: self.is_unfinished(),
         })
     }

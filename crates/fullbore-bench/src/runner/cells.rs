@@ -100,7 +100,7 @@ impl Cells {
         let is_coarse = |index: &usize| {
             let one = &self.active[*index];
             // One that is too expensive for the rest of the time does not keep the others waiting.
-            one.cell.samples.len() < self.coarse && (self.coarse == COARSE || one.cost <= left)
+            one.cell.samples.len() < self.coarse && one.cost <= left
         };
         if unfinished.iter().any(is_coarse) {
             return match self.coarse {
@@ -131,8 +131,7 @@ impl Cells {
         }
         let active = &self.active;
         let candidate = |&index: &usize| active[index].candidate(index);
-        let candidates =
-            figures.iter().map(|(figure, of)| (*figure, of.iter().filter_map(candidate).collect()));
+        let candidates = figures.values().map(|of| of.iter().filter_map(candidate).collect());
         let selected = headlines.select(candidates, left);
         let sample = *sample;
         selected.iter().for_each(|&index| self.active[index].pace(sample));

@@ -2,11 +2,10 @@
 //! samples.
 //!
 //! Storage alternates between levels for seconds. Samples less than the correlation time apart repeat one another, so the
-//! time between two samples of a figure goes to the other figures.
+//! time between two samples of a cell goes to the other figures.
 
 use std::collections::BTreeMap;
 
-use crate::document::Headline;
 use crate::simplicity::fastest_known;
 use crate::stats::correlation_time;
 
@@ -25,8 +24,14 @@ const NEAR: f64 = 0.8;
 /// Samples of each candidate before the fastest is chosen.
 const KNOWN: usize = 4;
 
-/// Maximum time between two samples of a figure, as a share of the time of all.
+/// Maximum time between two samples of a cell, as a share of the time of all.
 const APART: f64 = 0.1;
+
+/// Fewest samples that keep the next ones apart: the correlation of fewer is mostly chance.
+const SHOWN: usize = 20;
+
+/// Duration of a sample in seconds below which it saves nothing to keep samples apart.
+const CHEAP: f64 = 0.05;
 
 /// State of the rounds; times in seconds.
 #[derive(Debug)]
@@ -34,16 +39,8 @@ pub(super) struct Headlines {
     /// Time that was left before the first.
     since: f64,
     spent: f64,
-    figures: BTreeMap<Headline, Spacing>,
-}
-
-/// Distance between the samples of a figure.
-#[derive(Debug, Clone, Copy, Default)]
-struct Spacing {
-    /// Time that was left at the last one.
-    last: Option<f64>,
-    /// Longest correlation time that its samples showed.
-    apart: f64,
+    /// Time that was left at the last sample of each cell.
+    last: BTreeMap<usize, f64>,
 }
 
 /// A cell of a figure.
@@ -54,13 +51,23 @@ pub(super) struct Candidate {
     pub(super) rate: f64,
     /// Start and rate of its samples.
     pub(super) samples: Vec<(f64, f64)>,
+    /// Duration of a sample with its preparation.
+    pub(super) cost: f64,
     pub(super) unfinished: bool,
+}
+
+impl Candidate {
+    /// Returns the time after which a sample no longer repeats the last one.
+    fn apart(&self) -> f64 {
+        let is_shown = self.samples.len() >= SHOWN && self.cost >= CHEAP;
+        correlation_time(&self.samples).filter(|_| is_shown).unwrap_or(0.0)
+    }
 }
 
 impl Headlines {
     /// Starts the rounds of the figures with `left` seconds.
     pub(super) fn new(left: f64) -> Self {
-        Self { since: left, spent: 0.0, figures: BTreeMap::new() }
+        Self { since: left, spent: 0.0, last: BTreeMap::new() }
     }
 
     /// True if the figures have had less than their share of the time; `early` while cells have no sample yet.
@@ -68,20 +75,18 @@ impl Headlines {
         self.spent == 0.0 || self.spent < if early { EARLY } else { HEADLINES } * (self.since - left)
     }
 
-    /// Selects the cell of the next sample of each figure whose last one is long enough ago.
+    /// Selects the cell of each figure's next sample, if its last one is long enough ago.
     pub(super) fn select(
         &mut self,
-        figures: impl IntoIterator<Item = (Headline, Vec<Candidate>)>,
+        figures: impl IntoIterator<Item = Vec<Candidate>>,
         left: f64,
     ) -> Vec<usize> {
         let mut selected = Vec::new();
-        for (figure, candidates) in figures {
+        for candidates in figures {
             let Some(candidate) = next(&candidates) else { continue };
-            let spacing = self.figures.entry(figure).or_default();
-            let found = correlation_time(&candidate.samples).unwrap_or(0.0);
-            spacing.apart = spacing.apart.max(found).min(APART * self.since);
-            if spacing.last.is_none_or(|last| last - left >= spacing.apart) {
-                spacing.last = Some(left);
+            let apart = candidate.apart().min(APART * self.since);
+            if self.last.get(&candidate.index).is_none_or(|last| last - left >= apart) {
+                self.last.insert(candidate.index, left);
                 selected.push(candidate.index);
             }
         }
@@ -114,6 +119,7 @@ mod tests {
             index,
             rate,
             samples: vec![(0.0, rate); samples],
+            cost: 0.25,
             unfinished: true,
         };
         cells.iter().enumerate().map(one).collect()
@@ -144,22 +150,26 @@ mod tests {
 
     /// Levels of ten seconds each, sampled every second.
     #[test]
-    fn correlated_samples_of_a_figure_are_kept_apart() {
+    fn correlated_samples_of_a_cell_are_kept_apart() {
         let level = |at: u32| if (at / 10).is_multiple_of(2) { 1.0 } else { 1.5 };
-        let figure = |samples: u32, rate: fn(u32) -> f64| {
+        let cell = |samples: u32, rate: fn(u32) -> f64| {
             let samples = (0..samples).map(|at| (f64::from(at), rate(at) + 0.001 * f64::from(at * 7 % 5)));
-            let samples = samples.collect();
-            vec![Candidate { index: 0, rate: 1.2, samples, unfinished: true }]
+            Candidate { index: 0, rate: 1.2, samples: samples.collect(), cost: 0.25, unfinished: true }
         };
-        let mut rounds = Headlines::new(85.0);
-        let mut select =
-            |figure: Vec<Candidate>, left| rounds.select([(Headline::FlushedWrites, figure)], left);
-        assert_eq!(select(figure(40, level), 60.0), [0]);
-        assert!(select(figure(40, level), 57.0).is_empty());
-        assert_eq!(select(figure(40, level), 50.0), [0]);
-        let mut rounds = Headlines::new(85.0);
-        let mut select = |figure: Vec<Candidate>, left| rounds.select([(Headline::Roof, figure)], left);
-        assert_eq!(select(figure(40, |_| 1.0), 60.0), [0]);
-        assert_eq!(select(figure(40, |_| 1.0), 59.9), [0], "independent");
+        let selected = |cells: [Candidate; 3]| {
+            let mut rounds = Headlines::new(85.0);
+            let lefts = [60.0, 57.0, 50.0];
+            let selects = cells.into_iter().zip(lefts).map(|(cell, left)| rounds.select([vec![cell]], left));
+            selects.map(|selected| selected.len()).collect::<Vec<_>>()
+        };
+        let same = |cell: Candidate| [cell.clone(), cell.clone(), cell];
+        assert_eq!(selected(same(cell(40, level))), [1, 0, 1]);
+        assert_eq!(selected(same(cell(40, |_| 1.0))), [1, 1, 1], "independent");
+        assert_eq!(selected(same(cell(19, level))), [1, 1, 1], "too few");
+        assert_eq!(selected(same(Candidate { cost: 0.04, ..cell(40, level) })), [1, 1, 1], "cheap");
+        let other = Candidate { index: 1, ..cell(40, level) };
+        assert_eq!(selected([cell(40, level), other, cell(40, level)]), [1, 1, 1], "another cell");
+        let no_longer = [cell(40, level), cell(40, |_| 1.0), cell(40, level)];
+        assert_eq!(selected(no_longer), [1, 1, 0], "the last samples decide");
     }
 }

@@ -105,25 +105,28 @@ impl<'a, 'b> Session<'a, 'b> {
         let reserved = Duration::from_secs_f64(references.map(|one| one.cost).sum());
         deadline.end = deadline.end.saturating_sub(reserved);
         self.round = cells.rounds();
-        let mut time_up = false;
-        while !time_up && cells.unfinished().next().is_some() {
+        while cells.unfinished().next().is_some() {
             let mut order = cells.select(&decisions, deadline.left());
             let round = self.begin_round(&mut order)?;
             if may_leave_out {
                 cells.put_headlines_first(&mut order, &decisions);
             }
+            let mut sampled = false;
             for index in order {
-                // A cheaper cell may still fit.
-                time_up |= !self.sample_in_time(&mut cells, index, round, &deadline)?;
+                sampled |= self.sample_in_time(&mut cells, index, round, &deadline)?;
                 let before = deadline.left();
                 let mut headlines = cells.select_headlines(&decisions, before);
                 if !headlines.is_empty() {
                     let round = self.begin_round(&mut headlines)?;
                     for index in headlines {
-                        self.sample_in_time(&mut cells, index, round, &deadline)?;
+                        sampled |= self.sample_in_time(&mut cells, index, round, &deadline)?;
                     }
                     cells.record_headlines(before - deadline.left());
                 }
+            }
+            // A cheaper cell may still fit.
+            if !sampled {
+                break;
             }
         }
         if may_leave_out {

@@ -340,6 +340,27 @@ fn samples_of_headline_figures_are_spread_over_the_run() {
 }
 
 #[test]
+fn a_failed_cell_leaves_its_headline_figure_to_the_others() {
+    let cached = |one: Simulated| Simulated { cache: Some(CacheState::Warm), ..one };
+    let failing = Simulated { fails_at: 4, ..Simulated::new("mmap", |_| 3e9) };
+    let others = ["b", "c", "d", "e", "f", "g"].map(Simulated::noisy);
+    let figure = [cached(failing), cached(Simulated::noisy("buffered"))];
+    let workloads: Vec<_> = figure.into_iter().chain(others).collect();
+    let run = measure(&workloads, &Options { precision: 0.0, ..seconds(12) }, usize::MAX);
+    let [own, other] = ["buffered", "b"].map(|id| run.document.cell(id).unwrap().samples.len());
+    assert!(own >= 2 * other, "{own} {other}");
+}
+
+#[test]
+fn cheap_cells_are_measured_in_the_rest_of_the_time() {
+    // After the third round, no further sample of the long ones fits; one of the others takes 0.25 seconds at most.
+    let long = |name| Simulated { sample: Some(9.0), ..Simulated::noisy(name) };
+    let options = Options { precision: 0.0, ..seconds(80) };
+    let run = measure(&[long("a"), long("b"), Simulated::noisy("short")], &options, usize::MAX);
+    assert!(run.spent > Duration::from_secs(79), "{:?}", run.spent);
+}
+
+#[test]
 fn slow_storage_has_fewer_cells() {
     // A sample of the others takes at least 0.02 s; a pilot of 4 MiB takes 4 s.
     let slow = |one: Simulated| Simulated { rate: |_| 1e6, ..one };
