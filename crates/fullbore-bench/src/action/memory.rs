@@ -47,6 +47,8 @@ enum Kind {
 struct MemoryWorkload {
     spec: MemorySpec,
     workers: usize,
+    /// Bytes of each worker.
+    part: usize,
     span: u64,
 }
 
@@ -54,12 +56,28 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
     build(settings(given)?)
 }
 
-/// Each has 64 MiB of its own.
+/// Each has memory of its own.
 const MOST_WORKERS: usize = 128;
+
+/// Memory of a worker: larger than the processor's caches.
+const PART: usize = 64 << 20;
+
+/// Size of a piece, and of a reader's buffer: it stays in the processor's cache.
+const PIECE: usize = 256 << 10;
+
+/// Returns the bytes of each of `workers`: less if all of them would take more than a quarter of the machine's memory.
+fn part(memory: Option<u64>, workers: usize) -> usize {
+    let share = memory.map_or(PART, |memory| (memory / 4) as usize / workers);
+    (share.min(PART) / PIECE).max(1) * PIECE
+}
+
+fn processors() -> usize {
+    probe::processors().min(MOST_WORKERS)
+}
 
 fn build(spec: MemorySpec) -> ParsedWorkload {
     let workers = match spec.workers.as_str() {
-        EACH => probe::processors(),
+        EACH => processors(),
         number => match number.parse() {
             Ok(workers @ 1..=MOST_WORKERS) => workers,
             _ => {
@@ -69,7 +87,7 @@ fn build(spec: MemorySpec) -> ParsedWorkload {
             }
         },
     };
-    Ok(Box::new(MemoryWorkload { spec, workers, span: 0 }))
+    Ok(Box::new(MemoryWorkload { spec, workers, part: PART, span: 0 }))
 }
 
 /// The numbers of workers that stand for all: powers of two below the number of processors, and that number.
@@ -95,14 +113,14 @@ impl Workload for MemoryWorkload {
     fn contenders(&self, _context: &RunContext<'_>) -> Result<Option<Vec<Contender>>> {
         let one = |workers: usize| {
             let spec = MemorySpec { workers: workers.to_string(), ..self.spec.clone() };
-            let workload = Box::new(Self { spec, workers, span: 0 });
+            let workload = Box::new(Self { spec, workers, part: PART, span: 0 });
             Contender { strategy: format!("workers={workers}"), workload }
         };
-        Ok((self.spec.workers == EACH).then(|| counts(probe::processors()).into_iter().map(one).collect()))
+        Ok((self.spec.workers == EACH).then(|| counts(processors()).into_iter().map(one).collect()))
     }
 
     fn shares(&self) -> usize {
-        if self.spec.workers == EACH { counts(probe::processors()).len() } else { 1 }
+        if self.spec.workers == EACH { counts(processors()).len() } else { 1 }
     }
 
     fn is_reference(&self) -> bool {
@@ -110,6 +128,7 @@ impl Workload for MemoryWorkload {
     }
 
     fn open(&mut self, _context: &RunContext<'_>) -> Result<()> {
+        self.part = part(probe::machine().memory(), self.workers);
         Ok(())
     }
 
@@ -119,69 +138,69 @@ impl Workload for MemoryWorkload {
     }
 
     fn ramp_up(&mut self, ramp: Ramp<'_>, _context: &RunContext<'_>) -> Result<()> {
-        repeat_until(ramp.enough, || pass(self.spec.kind, self.workers, 0).map(drop))
+        repeat_until(ramp.enough, || self.pass(0).map(drop))
     }
 
     fn run(&mut self, _context: &RunContext<'_>) -> Result<RunResult> {
-        let (bytes, seconds) = pass(self.spec.kind, self.workers, self.span)?;
+        let (bytes, seconds) = self.pass(self.span)?;
         Ok(RunResult { bytes, seconds: Some(seconds), ..RunResult::default() })
     }
 }
 
-/// Memory of a worker: larger than the processor's caches.
-const PART: usize = 64 << 20;
-
-/// Reads or copies about `bytes`; returns the number of bytes and of seconds.
-///
-/// The workers take pieces until none is left. With equal shares, the time would be that of the slowest worker, which is 10% longer in
-/// a short run if another program takes its processor for some milliseconds.
-fn pass(kind: Kind, workers: usize, bytes: u64) -> Result<(u64, f64)> {
-    /// Size of a piece, and of a reader's buffer: it stays in the processor's cache.
-    const PIECE: usize = 256 << 10;
-    let rounds = (bytes / (workers * PART) as u64).max(1) as usize;
-    let pieces = rounds * workers * (PART / PIECE);
-    // Set once the threads are started, which may be fewer than requested.
-    let ready: OnceLock<(Barrier, AtomicUsize)> = OnceLock::new();
-    let work = || {
-        let source = source();
-        let mut target = vec![2u8; PIECE];
-        let (barrier, taken) = ready.wait();
-        barrier.wait();
-        let (source, clock) = (source?, Instant::now());
-        let mut bytes = 0;
-        for part in source.data().chunks_exact(PIECE).cycle() {
-            if taken.fetch_add(1, Ordering::Relaxed) >= pieces {
-                break;
+impl MemoryWorkload {
+    /// Reads or copies about `bytes`; returns the number of bytes and of seconds.
+    ///
+    /// The workers take pieces until none is left. With equal shares, the time would be that of the slowest worker, which is 10%
+    /// longer in a short run if another program takes its processor for some milliseconds.
+    fn pass(&self, bytes: u64) -> Result<(u64, f64)> {
+        let Self { workers, part, .. } = *self;
+        let rounds = (bytes / (workers * part) as u64).max(1) as usize;
+        let pieces = rounds * workers * (part / PIECE);
+        // Set once the threads are started, which may be fewer than requested.
+        let ready: OnceLock<(Barrier, AtomicUsize)> = OnceLock::new();
+        // The time of all begins with the first.
+        let begin = OnceLock::new();
+        let work = || {
+            let source = source(part);
+            let mut target = vec![2u8; PIECE];
+            let (barrier, taken) = ready.wait();
+            barrier.wait();
+            let (source, clock) = (source?, *begin.get_or_init(Instant::now));
+            let mut bytes = 0;
+            for part in source.data().chunks_exact(PIECE).cycle() {
+                if taken.fetch_add(1, Ordering::Relaxed) >= pieces {
+                    break;
+                }
+                let part = std::hint::black_box(part);
+                match self.spec.kind {
+                    Kind::Copy => target.copy_from_slice(part),
+                    Kind::Read => target[0] = touch(part),
+                }
+                std::hint::black_box(&mut target);
+                bytes += PIECE as u64;
             }
-            let part = std::hint::black_box(part);
-            match kind {
-                Kind::Copy => target.copy_from_slice(part),
-                Kind::Read => target[0] = touch(part),
-            }
-            std::hint::black_box(&mut target);
-            bytes += PIECE as u64;
-        }
-        Ok((bytes, clock.elapsed().as_secs_f64()))
-    };
-    std::thread::scope(|scope| {
-        let start = |_| std::thread::Builder::new().spawn_scoped(scope, work).ok();
-        let others: Vec<_> = (1..workers).map_while(start).collect();
-        let _ = ready.set((Barrier::new(1 + others.len()), AtomicUsize::new(0)));
-        let mine = work();
-        let all = std::iter::once(mine).chain(others.into_iter().filter_map(|other| other.join().ok()));
-        all.reduce(|one, other| {
-            let ((bytes, seconds), (more, others)) = (one?, other?);
-            Ok((bytes + more, seconds.max(others)))
+            Ok((bytes, clock.elapsed().as_secs_f64()))
+        };
+        std::thread::scope(|scope| {
+            let start = |_| std::thread::Builder::new().spawn_scoped(scope, work).ok();
+            let others: Vec<_> = (1..workers).map_while(start).collect();
+            let _ = ready.set((Barrier::new(1 + others.len()), AtomicUsize::new(0)));
+            let mine = work();
+            let all = std::iter::once(mine).chain(others.into_iter().filter_map(|other| other.join().ok()));
+            all.reduce(|one, other| {
+                let ((bytes, seconds), (more, others)) = (one?, other?);
+                Ok((bytes + more, seconds.max(others)))
+            })
+            .expect("there is a worker")
         })
-        .expect("there is a worker")
-    })
+    }
 }
 
 /// Memory with content, on huge pages as far as the system has them: the roof is the fastest way through memory.
-fn source() -> Result<Buf> {
-    let pool = Pool::new(1, PART).map_err(|error| Error::io("allocate memory", "", error).without_path());
+fn source(len: usize) -> Result<Buf> {
+    let pool = Pool::new(1, len).map_err(|error| Error::io("allocate memory", "", error).without_path());
     let mut source = pool?.take().expect("a new pool is full");
-    source.place(0, PART);
+    source.place(0, len);
     source.data_mut().fill(1);
     Ok(source)
 }
@@ -212,10 +231,19 @@ mod tests {
     }
 
     #[test]
+    fn the_workers_take_a_quarter_of_the_memory_at_most() {
+        assert_eq!([part(None, 128), part(Some(64 << 30), 128)], [PART; 2]);
+        let each = part(Some(4 << 30), 96);
+        assert!(96 * each <= 1 << 30 && each >= 10 << 20 && each.is_multiple_of(PIECE), "{each}");
+        assert_eq!(part(Some(1 << 20), 128), PIECE);
+    }
+
+    #[test]
     fn every_worker_moves_its_bytes() {
         for (kind, workers) in [(Kind::Copy, 1), (Kind::Copy, 2), (Kind::Read, 2)] {
-            let (bytes, seconds) = pass(kind, workers, 0).unwrap();
-            assert_eq!(bytes, workers as u64 * (64 << 20));
+            let spec = MemorySpec { kind, workers: each() };
+            let (bytes, seconds) = MemoryWorkload { spec, workers, part: 8 << 20, span: 0 }.pass(0).unwrap();
+            assert_eq!(bytes, workers as u64 * (8 << 20));
             assert!(seconds > 0.0);
         }
         assert_eq!(touch(&[1; 640]), 10, "ten lines");
