@@ -4,6 +4,9 @@ mod open_loop;
 mod threads;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
 
 use fullbore::Result;
 use fullbore::engine::Latencies;
@@ -24,7 +27,7 @@ use crate::clock::Clock;
 use crate::document::{CacheState, Labels, Latency, word};
 use crate::test_files::{Needs, TestFiles};
 
-/// Minimum and maximum duration of a sample, in seconds; the minimum yields enough latencies for percentiles.
+/// Minimum and maximum duration of a sample, in seconds.
 const SPAN: (f64, f64) = (0.05, 5.0);
 
 /// A system that does not keep up gets this multiple of the schedule's time; then the remaining requests are abandoned.
@@ -113,6 +116,24 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
 /// Rates of closed loops by their parameters, so that the cells of one experiment take shares of the same rate.
 static REACHED: Mutex<BTreeMap<String, f64>> = Mutex::new(BTreeMap::new());
 
+/// Does work that ends soon after its flag is set, which is after `seconds`.
+fn for_at_most<T>(seconds: f64, work: impl FnOnce(&AtomicBool) -> T) -> T {
+    let flag = AtomicBool::new(false);
+    let enough = &flag;
+    std::thread::scope(|scope| {
+        let (done, end) = mpsc::channel::<()>();
+        let set = move || {
+            let _ = end.recv_timeout(Duration::from_secs_f64(seconds));
+            enough.store(true, Ordering::Relaxed);
+        };
+        // Without a thread, the work is done to its end.
+        let _ = std::thread::Builder::new().spawn_scoped(scope, set);
+        let result = work(enough);
+        drop(done);
+        result
+    })
+}
+
 impl LatencyWorkload {
     fn warm(&self) -> bool {
         self.spec.cache == Some(CacheState::Warm)
@@ -156,10 +177,12 @@ impl LatencyWorkload {
             self.precondition().establish(file, &(0..test_files.len))?;
             let end = if self.spec.order == RequestOrder::Sequential { count } else { blocks };
             let scope = Scope { range: 0..end * strategy.request as u64, order: self.order(count, count) };
-            let (data, never) = (self.io.data(), false.into());
-            let stats = read_or_overwrite(file, &scope, &strategy, data, &never, context.progress)?;
+            let data = self.io.data();
+            let stats = for_at_most(CLOSED_LOOP_SECONDS, |enough| {
+                read_or_overwrite(file, &scope, &strategy, data, enough, context.progress)
+            })?;
             let seconds = stats.elapsed.as_secs_f64().max(1e-9);
-            let rate = count as f64 / seconds;
+            let rate = stats.bytes as f64 / strategy.request as f64 / seconds;
             if seconds >= CLOSED_LOOP_SECONDS / 2.0 || count >= blocks {
                 break rate;
             }
@@ -277,5 +300,26 @@ impl Workload for LatencyWorkload {
         let seconds = served.seconds.max(self.seconds);
         let result = RunResult::timed(bytes, seconds, served.done, Some(served.depth));
         Ok(RunResult { latency: percentiles(&served.latencies), ..result })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn work_ends_at_its_limit() {
+        let begin = Instant::now();
+        for_at_most(0.02, |enough| {
+            while !enough.load(Ordering::Relaxed) {
+                std::thread::yield_now();
+            }
+        });
+        assert!(begin.elapsed() >= Duration::from_millis(20));
+        let begin = Instant::now();
+        assert!(!for_at_most(60.0, |enough| enough.load(Ordering::Relaxed)));
+        assert!(begin.elapsed() < Duration::from_secs(30), "short work is not prolonged");
     }
 }
