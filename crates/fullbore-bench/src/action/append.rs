@@ -19,6 +19,8 @@ use crate::test_files::Needs;
 const LEAST: u64 = 8;
 /// Largest number of records of the first sample, whose length ignores the cost of a flush.
 const FIRST: u64 = 32;
+/// Distance of the stamps in the data, in bytes.
+const BLOCK: u64 = 4096;
 /// Longest record in bytes.
 const LONGEST: u64 = 64 << 20;
 
@@ -71,10 +73,17 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
 impl AppendWorkload {
     /// Writes the records of a sample, each on the device before the next.
     fn append(&self, log: &File) -> Result<()> {
-        let mut data = vec![0; self.spec.record.0 as usize];
+        let record = self.spec.record.0;
+        let mut data = vec![0; record as usize];
         self.data.fill(0, &mut data);
         for number in 0..self.records {
-            log.write_all_at(&data, number * self.spec.record.0)?;
+            let offset = number * record;
+            // Records of whole blocks differ by the stamps of these.
+            match record.is_multiple_of(BLOCK) {
+                true => self.data.renew(offset, &mut data),
+                false => self.data.fill(offset, &mut data),
+            }
+            log.write_all_at(&data, offset)?;
             if self.spec.sync == SyncCall::Fdatasync {
                 log.sync_data()?;
             }
@@ -180,16 +189,19 @@ mod tests {
     }
 
     #[test]
-    fn every_record_is_in_the_log() {
+    fn every_record_is_in_the_log_and_differs_from_the_others() {
         let directory = tempfile::tempdir().unwrap();
-        let log = File::create_new(directory.path().join("log")).unwrap();
-        let spec = AppendSpec { record: Bytes(1000), sync: SyncCall::Fdatasync, file: FileState::Extended };
-        let workload = AppendWorkload { spec, records: 5, data: Stamped::new(7, 1000), log: None };
-        workload.append(&log).unwrap();
-        let written = std::fs::read(log.path()).unwrap();
-        assert_eq!(written.len(), 5000);
-        assert!(
-            written.chunks(1000).all(|record| record == &written[..1000]) && written[..1000] != [0; 1000]
-        );
+        for record in [1000, 8192] {
+            let log = File::create_new(directory.path().join(record.to_string())).unwrap();
+            let spec =
+                AppendSpec { record: Bytes(record), sync: SyncCall::Fdatasync, file: FileState::Extended };
+            let data = Stamped::new(7, record as usize);
+            let workload = AppendWorkload { spec, records: 5, data, log: None };
+            workload.append(&log).unwrap();
+            let written = std::fs::read(log.path()).unwrap();
+            assert_eq!(written.len() as u64, 5 * record);
+            let records: std::collections::BTreeSet<&[u8]> = written.chunks(record as usize).collect();
+            assert_eq!(records.len(), 5, "{record}");
+        }
     }
 }
