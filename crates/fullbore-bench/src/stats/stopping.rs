@@ -116,7 +116,10 @@ pub fn contenders(rates: &[Vec<f64>]) -> Vec<bool> {
     let fastest = any.map(|logs| mean(logs)).fold(f64::NEG_INFINITY, f64::max);
     let open: Vec<bool> = logs.iter().map(may_be_best).collect();
     // Candidates that are known to be equal need no more samples than the fastest.
-    let settled = |logs: &Vec<f64>| 2.0 * half(logs) <= EQUAL && mean(logs) < fastest;
+    let settled = |logs: &Vec<f64>| {
+        let (mean, half) = (mean(logs), half(logs));
+        2.0 * half <= EQUAL && mean < fastest && mean + half >= fastest - EQUAL
+    };
     logs.iter().zip(open).map(|(logs, open)| open && !settled(logs)).collect()
 }
 
@@ -199,6 +202,16 @@ mod tests {
         let (open, counts) = simulate(&[1.0, 1.0, 1.0], 0.01, &mut rng);
         assert!(open.iter().filter(|open| **open).count() <= 1, "{open:?}");
         assert!(counts.iter().sum::<usize>() < 3 * 40, "{counts:?}");
+    }
+
+    #[test]
+    fn a_slower_candidate_remains_until_the_fastest_is_known() {
+        // 5% slower to 1%, while the fastest is known to 40% only.
+        let near = |rate: f64, noise: f64, n: u32| -> Vec<f64> {
+            (0..n).map(|i| rate * (noise * (f64::from(i % 3) - 1.0)).exp()).collect()
+        };
+        assert_eq!(contenders(&[near(1.0, 0.3, 6), near(0.95, 0.001, 1000)]), [true, true]);
+        assert_eq!(contenders(&[near(1.0, 0.3, 6), near(0.99, 0.001, 1000)]), [true, false]);
     }
 
     #[test]
