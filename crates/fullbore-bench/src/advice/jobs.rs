@@ -20,7 +20,9 @@ const CP: &str = "cp";
 /// The recommendation for each kind of job that was measured; from the device rather than from the page cache.
 pub(super) fn recommendations(input: &AdviceInput<'_>) -> Vec<Recommendation> {
     let first = |kind| {
-        [End::Device, End::Cache].into_iter().find_map(|end| Some((kind, end, best(kind, end, input)?)))
+        [End::Device, End::Cache]
+            .into_iter()
+            .find_map(|end| Some((kind, end, best(&cells(kind, end, input))?)))
     };
     JobKind::ALL
         .into_iter()
@@ -35,9 +37,8 @@ pub(super) struct Best<'a> {
     fastest: EligibleCell<'a>,
 }
 
-/// The best cell of a job kind at an end: the simplest of those within 5% of the fastest.
-pub(super) fn best<'a>(kind: JobKind, end: End, input: &AdviceInput<'a>) -> Option<Best<'a>> {
-    let cells = cells(kind, end, input);
+/// The best cell of a job: the simplest of those within 5% of the fastest.
+pub(super) fn best<'a>(cells: &[EligibleCell<'a>]) -> Option<Best<'a>> {
     let (chosen, fastest) = choose(&cells.iter().map(|w| w.cell).collect::<Vec<&Cell>>())?;
     let of = |cell: &Cell| cells.iter().copied().find(|w| w.cell.id == cell.id);
     Some(Best { chosen: of(chosen)?, fastest: of(fastest)? })

@@ -2,7 +2,7 @@
 
 use fullbore_bench::advice::recommendations;
 use fullbore_bench::document::CacheState::{Cold, Warm};
-use fullbore_bench::document::{JobKind, Labels, RateUnit, Recommendation};
+use fullbore_bench::document::{Advice, Confidence, JobKind, Labels, RateUnit, Recommendation};
 
 use super::room::{K, M, Room, Spread, deep, read, write};
 
@@ -143,4 +143,44 @@ fn common_defaults_lead_with_their_gain_and_the_command() {
     assert!(advice.iter().any(|advice| !advice.lead && advice.text.starts_with("Use requests of")));
     room.cells.retain(|cell| cell.labels.method != "direct" && cell.labels.operation == "read");
     assert!(!room.advice().iter().any(|advice| advice.text.starts_with("Large reads")));
+}
+
+/// The item of advice that begins with these words.
+fn item(room: &Room, begins: &str) -> Advice {
+    room.advice().into_iter().find(|advice| advice.text.starts_with(begins)).unwrap()
+}
+
+#[test]
+fn a_default_is_compared_within_its_experiment_if_that_has_another_cell() {
+    let mut room = Room::new(Spread::Apart);
+    room.add(read("buffered", 256 * K, Cold), 500.0);
+    room.add(read("direct", M, Cold), 800.0);
+    room.experiment = "another";
+    room.add(deep(4 * M, 8), 1500.0);
+    let beside = item(&room, "Large reads");
+    assert!(beside.text.contains("use direct, 1 MiB") && beside.confidence != Confidence::Low, "{beside:?}");
+    room.cells.remove(1);
+    let across = item(&room, "Large reads");
+    assert!(across.text.contains("use direct uring, 4 MiB"), "{across:?}");
+    assert!(across.confidence == Confidence::Low && !across.lead, "{across:?}");
+}
+
+#[test]
+fn a_choice_is_compared_within_its_experiment_if_that_has_a_plain_cell() {
+    let of_job = |labels: Labels, strategy: &str| Labels {
+        job: "read".into(),
+        strategy: Some(strategy.into()),
+        ..labels
+    };
+    let plain = of_job(read("buffered", M, Cold), "method=buffered");
+    let mut room = Room::new(Spread::Apart);
+    room.add(of_job(read("direct", M, Cold), "method=direct"), 1000.0);
+    room.add(plain.clone(), 400.0);
+    room.experiment = "another";
+    room.add(plain, 900.0);
+    let beside = item(&room, "For “read");
+    assert!((beside.worth - 2.5).abs() < 0.1 && beside.confidence != Confidence::Low, "{beside:?}");
+    room.cells.remove(1);
+    let across = item(&room, "For “read");
+    assert!((across.worth - 1.11).abs() < 0.05 && across.confidence == Confidence::Low, "{across:?}");
 }

@@ -9,7 +9,7 @@ use super::super::input::{
 use super::super::jobs::{best, cells, counts_requests, describe, is_of, place, typed};
 use super::super::sweep::{REQUEST, groups_ignoring};
 use super::super::words::{Ratio, speed, subject, task, way};
-use crate::document::{AccessMethod, Choice, FileState, JobKind, Labels, Operation};
+use crate::document::{AccessMethod, Choice, Confidence, FileState, JobKind, Labels, Operation};
 use crate::units;
 
 /// Programs with a default, as the beginning of a sentence; their job; true for the cells with its settings.
@@ -58,8 +58,10 @@ pub(super) fn defaults(input: &AdviceInput<'_>) -> Vec<Candidate> {
 }
 
 fn of_default(&(who, job, is): &CommonDefault, end: End, input: &AdviceInput<'_>) -> Option<Candidate> {
-    let usual = cells(job, end, input).into_iter().find(|w| is(w.labels))?;
-    let best = best(job, end, input)?.chosen;
+    let cells = cells(job, end, input);
+    let usual = *cells.iter().find(|w| is(w.labels))?;
+    let beside = beside(&usual, &cells);
+    let best = best(if beside.len() > 1 { &beside } else { &cells })?.chosen;
     let (new, old) = (describe(job, best.labels), describe(job, usual.labels));
     let ratio = NamedRatio::faster((new.as_str(), best), (old.as_str(), usual))?;
     let per_second = |w: EligibleCell<'_>| match w.summary.requests_per_s {
@@ -76,7 +78,24 @@ fn of_default(&(who, job, is): &CommonDefault, end: End, input: &AdviceInput<'_>
     );
     let mut candidate = ratio.candidate([], format!("default|{who}|{end:?}"), text);
     candidate.advice.setting = typed(job, best.labels);
-    Some(candidate)
+    Some(less_confident_across(best, usual, candidate))
+}
+
+/// The cells of the same experiment, which are interleaved with `one`.
+fn beside<'a>(one: &EligibleCell<'_>, cells: &[EligibleCell<'a>]) -> Vec<EligibleCell<'a>> {
+    cells.iter().copied().filter(|w| w.cell.experiment == one.cell.experiment).collect()
+}
+
+/// The candidate, with low confidence if its cells are of two experiments, between which the machine may have changed.
+fn less_confident_across(
+    one: EligibleCell<'_>,
+    other: EligibleCell<'_>,
+    mut candidate: Candidate,
+) -> Candidate {
+    if one.cell.experiment != other.cell.experiment {
+        candidate.advice.confidence = Confidence::Low;
+    }
+    candidate
 }
 
 /// The profile's entries: the strategy chosen for each job, compared with the simplest one.
@@ -90,6 +109,8 @@ fn plain<'a>(chosen: &EligibleCell<'a>, input: &AdviceInput<'a>) -> Option<Eligi
     let simple =
         |l: &Labels| task(l) == task(chosen.labels) && l.method == AccessMethod::Buffered && is_single(l);
     let all = only(input.own(), simple);
+    let beside = beside(chosen, &all);
+    let all = if beside.is_empty() { all } else { beside };
     let cci = all.iter().copied().find(|w| called(w, "cci"));
     cci.or_else(|| fastest(all))
 }
@@ -116,7 +137,7 @@ fn of_choice(choice: &Choice, input: &AdviceInput<'_>) -> Option<Candidate> {
     if !ratio.found.is_greater() {
         candidate.advice.worth = 1.0;
     }
-    Some(candidate)
+    Some(less_confident_across(chosen, other, candidate))
 }
 
 /// The fastest strategy of 2010: threads over memory maps.
