@@ -127,24 +127,18 @@ pub fn fit_cost_samples(points: &[(f64, Vec<f64>)], bootstrap: &Bootstrap) -> Op
         })
         .filter(|(_, costs)| !costs.sorted.is_empty())
         .unzip();
-    let medians: Vec<(f64, f64)> =
-        sizes.iter().zip(&sets).filter_map(|(size, costs)| Some((*size, costs.median()?))).collect();
+    let with =
+        |costs: &[f64]| -> Vec<(f64, f64)> { sizes.iter().copied().zip(costs.iter().copied()).collect() };
+    let medians = with(&sets.iter().filter_map(SampleSet::median).collect::<Vec<f64>>());
     let line = solve(&medians)?;
-    let drawn = bootstrap.drawn(&sets);
-    let (mut fixed, mut slopes) = (Vec::new(), Vec::new());
-    for resample in 0..bootstrap.resamples {
-        let curve: Vec<(f64, f64)> =
-            sizes.iter().zip(&drawn).map(|(size, medians)| (*size, medians[resample])).collect();
-        let drawn = solve(&curve)?;
-        fixed.push(drawn.a);
-        slopes.push(drawn.b);
-    }
+    let lines = bootstrap.refit(&bootstrap.drawn(&sets), |costs| solve(&with(costs)));
+    let lines = lines.into_iter().collect::<Option<Vec<LinearFit>>>()?;
     // Both parameters depend on the samples of all sizes.
     let all = sets.iter().map(|costs| costs.worth).sum();
     Some(line.described(
         &medians,
-        bootstrap.percentiles(line.a, fixed, all),
-        bootstrap.percentiles(line.b, slopes, all),
+        bootstrap.percentiles(line.a, lines.iter().map(|line| line.a).collect(), all),
+        bootstrap.percentiles(line.b, lines.iter().map(|line| line.b).collect(), all),
     ))
 }
 

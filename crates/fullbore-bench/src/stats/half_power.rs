@@ -79,12 +79,7 @@ fn crossing_interval(
         .filter(|&i| medians[top] - medians[i] <= (errors[top] + errors[i]).sqrt())
         .collect();
     let level = |curve: &[f64]| plateau.iter().map(|&i| curve[i]).sum::<f64>() / plateau.len() as f64;
-    let crossings = (0..bootstrap.resamples)
-        .map(|resample| {
-            let curve: Vec<f64> = drawn.iter().map(|d| d[resample]).collect();
-            crossing(positions, &curve, level(&curve) / 2.0)
-        })
-        .collect();
+    let crossings = bootstrap.refit(&drawn, |curve| crossing(positions, curve, level(curve) / 2.0));
     let fewest = points.iter().map(|p| p.worth).min().unwrap_or(0);
     bootstrap.percentiles(crossing(positions, medians, level(medians) / 2.0), crossings, fewest)
 }

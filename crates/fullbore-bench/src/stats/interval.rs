@@ -98,6 +98,12 @@ impl Bootstrap {
         sets.into_iter().map(|samples| samples.resampled(self.resamples, &mut rng)).collect()
     }
 
+    /// Returns a fit to the medians of each resample of all sets, from their resampled medians.
+    pub(crate) fn refit<T>(&self, drawn: &[Vec<f64>], fit: impl Fn(&[f64]) -> T) -> Vec<T> {
+        let curve = |resample: usize| drawn.iter().map(|medians| medians[resample]).collect::<Vec<f64>>();
+        (0..self.resamples).map(|resample| fit(&curve(resample))).collect()
+    }
+
     /// Returns the bootstrap for samples that were to be taken until their interval is narrow (see
     /// [`StopRule`](super::StopRule)), whether it became narrow or the time ran out: as in group sequential trials
     /// (Pocock 1977), the last look is corrected for the earlier ones.

@@ -74,13 +74,11 @@ pub fn fit_request_time(curve: &[(u64, Vec<f64>)], bootstrap: &Bootstrap) -> Opt
         fits.into_iter().flatten().min_by(|one, other| misfit(one).total_cmp(&misfit(other)))?;
 
     let drawn = bootstrap.drawn(points.iter().map(|(_, times)| times));
-    let again: Vec<LawFit> = (0..bootstrap.resamples)
-        .filter_map(|index| {
-            let points: Vec<(f64, f64)> =
-                medians.iter().zip(&drawn).map(|((bytes, _), times)| (*bytes, times[index])).collect();
-            fit(law, &points)
-        })
-        .collect();
+    let with = |times: &[f64]| -> Vec<(f64, f64)> {
+        medians.iter().zip(times).map(|((bytes, _), time)| (*bytes, *time)).collect()
+    };
+    let again: Vec<LawFit> =
+        bootstrap.refit(&drawn, |times| fit(law, &with(times))).into_iter().flatten().collect();
     let fewest = points.iter().map(|(_, times)| times.worth).min().unwrap_or(0);
     let estimate = |of: &dyn Fn(&LawFit) -> f64| {
         bootstrap.percentiles(of(&line), again.iter().map(of).collect(), fewest)
