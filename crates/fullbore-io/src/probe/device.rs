@@ -112,18 +112,15 @@ impl Device {
     fn is_virtual(&self) -> bool {
         let emulated = |model: &String| EMULATED.iter().any(|one| model.contains(one));
         self.transport.as_deref().is_some_and(|transport| {
-            is_of_hypervisor(transport) || BY_NAME.iter().any(|(_, kind)| *kind == transport)
+            HYPERVISORS.contains(&transport) || BY_NAME.iter().any(|(_, kind)| *kind == transport)
         }) || self.model.as_ref().is_some_and(emulated)
     }
 }
 
-/// True for the disks of hypervisors, for which no other device of this machine is below them.
-fn is_of_hypervisor(transport: &str) -> bool {
-    ["virtio", "xen", "hyper-v"].contains(&transport)
-}
+/// Transports of the disks of hypervisors, below which this machine has no other device.
+const HYPERVISORS: [&str; 3] = ["virtio", "xen", "hyper-v"];
 
-/// True if the queue of the disk that holds a device, or the path to the disk, shows that it is not rotational. This takes
-/// microseconds and sends no request to the disk.
+/// True if the queue of a device's disk, or the path to it, shows that it is not rotational. Sends no request to the disk.
 pub(crate) fn is_known_to_be_random_access(kernel: &KernelFiles, number: DeviceNumber) -> bool {
     let link = kernel.sys.join("dev/block").join(number.to_string());
     let Ok(mut disk) = link.canonicalize() else { return false };
@@ -132,7 +129,7 @@ pub(crate) fn is_known_to_be_random_access(kernel: &KernelFiles, number: DeviceN
     }
     let transport = transport(&disk, &name_of(&disk));
     text(&disk.join("queue/rotational")).as_deref() == Some("0")
-        || transport.is_some_and(|transport| is_of_hypervisor(&transport))
+        || transport.is_some_and(|transport| HYPERVISORS.contains(&&*transport))
 }
 
 /// Returns the disks that devices are on, each once: the devices, or those that they are backed by.
