@@ -37,14 +37,12 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// Replaces control characters by escapes (`\u001b`), except newlines and tabs; also those that reverse the direction of the text
-/// after them, so that a name is shown in the order of its characters.
+/// Replaces control characters by escapes (`\u001b`), except newlines and tabs.
 ///
 /// ```
 /// use fullbore_io::quote::printable;
 /// assert_eq!(printable("a\tb\n"), "a\tb\n");
 /// assert_eq!(printable("\x1b[31mred \u{9b}2J"), "\\u001b[31mred \\u009b2J");
-/// assert_eq!(printable("photo\u{202e}gpj.exe"), "photo\\u202egpj.exe");
 /// ```
 pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.contains(is_control) {
@@ -94,8 +92,7 @@ pub fn clipped(message: &str) -> Cow<'_, str> {
 }
 
 fn is_control(character: char) -> bool {
-    let changes_direction = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    changes_direction || character.is_control() && character != '\n' && character != '\t'
+    character.is_control() && character != '\n' && character != '\t'
 }
 
 fn quoted_bytes(bytes: &[u8], prints: &impl Fn(char) -> bool, always: bool) -> Vec<u8> {
