@@ -273,7 +273,8 @@ impl Job {
         pattern::generate(generator, len, output, &plan.strategy, self.durability, &self.progress)
     }
 
-    /// Copies a file or directory tree to the path `target`. New files get the mode of their source, reduced by the umask. Symbolic links in a tree are copied as links.
+    /// Copies a file or directory tree to the path `target`. New files get the mode of their source, reduced by the umask. Symbolic
+    /// links in a tree are copied as links.
     ///
     /// # Errors
     /// The first error of a file or directory; the rest of a tree is copied nevertheless.

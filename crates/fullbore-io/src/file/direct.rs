@@ -392,7 +392,8 @@ fn past_every_end(offset: u64, len: usize) -> bool {
     offset.checked_add(len as u64).is_none_or(|end| end > i64::MAX as u64 - BOUNCE as u64)
 }
 
-fn retried(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+/// Makes a call until no signal interrupts it.
+pub(super) fn retried<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::path::Path;
 
+use super::direct::retried;
 use super::inner::File;
 use super::locks::until_taken;
 use super::output::Output;
@@ -154,14 +155,7 @@ impl File {
     ) -> Result<()> {
         match sys::HANDLES_SERIALIZE {
             true => until_taken(|| attempt(self)),
-            false => self.by_std("lock", |file| {
-                loop {
-                    match wait(file) {
-                        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                        ended => return ended,
-                    }
-                }
-            }),
+            false => self.by_std("lock", |file| retried(|| wait(file))),
         }
     }
 

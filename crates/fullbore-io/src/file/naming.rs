@@ -28,7 +28,7 @@ impl TargetName {
     pub(super) fn usual_mode(&self, mode: u32) -> Result<u32> {
         let failed = |error| Error::io("set its mode", self.path(), error);
         let directory = self.directory.fd().map_err(failed)?;
-        Ok(usual_mode(&directory, mode))
+        Ok(usual_mode(&directory, mode, umask()))
     }
 
     pub(super) fn of(path: &Path) -> Result<Self> {
@@ -304,7 +304,7 @@ pub(super) fn sync_directory(
     Ok(())
 }
 
-/// Returns the process's umask (`umask(2)`).
+/// Returns the process's umask (`umask(2)`), which may change at any time: on Linux, reads a file of `/proc`.
 pub fn umask() -> u32 {
     let mask = crate::probe::process_status("Umask");
     mask.and_then(|mask| u32::from_str_radix(&mask, 8).ok()).unwrap_or_else(sys::umask)
@@ -312,10 +312,10 @@ pub fn umask() -> u32 {
 
 /// Returns the mode that a file created in the directory with `mode` gets: from the default access control list or,
 /// without one, from the umask.
-pub fn usual_mode(directory: &Handle, mode: u32) -> u32 {
+pub fn usual_mode(directory: &Handle, mode: u32, umask: u32) -> u32 {
     let mut list = [0; 4096];
     let len = sys::attribute(directory, "system.posix_acl_default", &mut list[..]).unwrap_or(0);
-    by_list(&list[..len], mode).unwrap_or(mode & !umask())
+    by_list(&list[..len], mode).unwrap_or(mode & !umask)
 }
 
 /// As [`usual_mode`], from the value of the list's attribute: a version, then entries of tag, rights and user.

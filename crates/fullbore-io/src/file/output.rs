@@ -51,8 +51,9 @@ pub struct Output {
     state: OutputState,
 }
 
-/// Writes to an open file: in place to a regular file or block device that is at its beginning, which [`commit_len`](Self::commit_len) cuts
-/// at the end of the output; in order to anything else, to files made by the kernel, and to files that append or were taken over at a later position.
+/// Writes to an open file: in place to a regular file or block device that is at its beginning, which
+/// [`commit_len`](Self::commit_len) cuts at the end of the output; in order to anything else, to files made by the kernel, and to
+/// files that append or were taken over at a later position.
 impl From<File> for Output {
     fn from(file: File) -> Self {
         let has_places = matches!(file.kind(), FileKind::Regular | FileKind::BlockDevice);
@@ -368,8 +369,8 @@ impl Output {
     /// to the given level, then gives it its name.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] if a stream over [`file`](Self::file) holds bytes that it has not written or an asynchronous write was dropped
-    /// and is not whole, and if a system call fails; the old file is then unchanged, unless it was overwritten. If only the last
+    /// [`ErrorKind::Invalid`] if a stream over [`file`](Self::file) holds bytes that it has not written or an asynchronous write was
+    /// dropped and is not whole, and if a system call fails; the old file is then unchanged, unless it was overwritten. If only the last
     /// step fails, the sync of the directory, the new file has its name but may not survive a power failure.
     pub fn commit(self, durability: Durability) -> Result<CommitReport> {
         let Self { file, state } = self;

@@ -290,9 +290,12 @@ impl FileStream {
 
     #[inline]
     fn wrote(&mut self, len: usize) {
-        match self.ends.flows() {
-            true => {}
-            false if self.ends.appends() => self.adrift = true,
+        // A pipe has neither a position nor an end to append to.
+        if self.ends.flows() {
+            return;
+        }
+        match self.ends.appends() {
+            true => self.adrift = true,
             false => self.position += len as u64,
         }
     }

@@ -5,7 +5,7 @@ use super::checked::CheckedInput;
 use super::order::{Order, Scope};
 use super::progress::{Progress, Stats};
 use super::run::Run;
-use super::search::{LONGEST, record_too_long};
+use super::search::{LONGEST, RECORD, record_too_long};
 use super::transfer_loop::{Sink, Transfer, Work};
 use crate::operation::{Fold, Split};
 use crate::strategy::RunStrategy;
@@ -97,7 +97,7 @@ fn anywhere<F: Fold>(
     let begin = |offset: u64| Piece { start: offset, end: offset, state: operation.identity() };
     let budget = choice.first.budget;
     let check = |held: usize| match held as u64 > budget / LONGEST {
-        true => Err(record_too_long("fold", input.path(), held as u64, budget)),
+        true => Err(record_too_long("fold", RECORD, input.path(), held as u64, budget)),
         false => Ok(()),
     };
     let (stats, pieces) = run.visit(&|| None, &|piece: &mut Option<Piece<F::State>>, offset, bytes| {

@@ -65,13 +65,18 @@ pub fn search_bytes<S: Search>(
 /// A record may take this fraction of the memory: it is copied to be searched, and again to be printed.
 pub(super) const LONGEST: u64 = 4;
 
-/// The error of a record of which `held` bytes are in memory.
-pub(super) fn record_too_long(operation: &'static str, path: &Path, held: u64, budget: u64) -> Error {
-    too_long(operation, "a record is", path, held, budget)
-}
+/// The beginning of the message about a single one that is longer.
+pub(super) const RECORD: &str = "a record is";
 
-fn too_long(operation: &'static str, subject: &str, path: &Path, held: u64, budget: u64) -> Error {
-    let what = format!("{subject} longer than {}, and must fit in memory", size::human(budget / LONGEST));
+/// The error of a record of which `held` bytes are in memory.
+pub(super) fn record_too_long(
+    operation: &'static str,
+    records: &str,
+    path: &Path,
+    held: u64,
+    budget: u64,
+) -> Error {
+    let what = format!("{records} longer than {}, and must fit in memory", size::human(budget / LONGEST));
     let more = (LONGEST * held).max(2 * budget).next_power_of_two() >> 20;
     Error::new(ErrorKind::Memory, operation, path, what)
         .advise(format!("grant at least {more} MiB of memory"))
@@ -130,17 +135,11 @@ impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_
         }
         if is_too_long(self.boundary.bytes.len()) {
             let held = self.boundary.bytes.len() as u64 + weight;
-            let error = match operation.reach() {
-                0 => record_too_long("search", self.path, held, self.budget),
-                _ => too_long(
-                    "search",
-                    "the records within reach of one another are",
-                    self.path,
-                    held,
-                    self.budget,
-                ),
-            };
-            return Err(error.at(self.boundary.offset));
+            let records =
+                if operation.reach() == 0 { RECORD } else { "the records within reach of one another are" };
+            return Err(
+                record_too_long("search", records, self.path, held, self.budget).at(self.boundary.offset)
+            );
         }
         let boundary = self.boundary.join(block.ends, block.end, |part| operation.search(part));
         for found in boundary.into_iter().chain(block.found) {

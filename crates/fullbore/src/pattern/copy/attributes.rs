@@ -42,12 +42,13 @@ pub(super) fn widen(
     preserve: &Preserve,
     stat: &Status,
     within: &Handle,
+    umask: u32,
     to: AttributeTarget<'_>,
 ) -> sys::Result<()> {
     if preserve.mode || !preserve.owner {
         return Ok(());
     }
-    let bits = usual_mode(within, usual(preserve, stat));
+    let bits = usual_mode(within, usual(preserve, stat), umask);
     match to {
         AttributeTarget::Open(fd) => sys::change_mode(fd, bits),
         AttributeTarget::Name(directory, name) => chmod(directory, name, stat, bits),

@@ -12,7 +12,7 @@ use super::note::{self, BegunDirectory};
 use super::options::{CopyEvent, CopyKind, Existing};
 use super::tree_copy::{TreeCopy, Worker};
 use fullbore_io::error::{Error, ErrorKind, Result};
-use fullbore_io::file::{Durability, HeldDir, Temporary, hidden_name, umask, usual_mode};
+use fullbore_io::file::{Durability, HeldDir, Temporary, usual_mode};
 use fullbore_io::sys::{
     self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags, OsStrExt, Status, is_separator,
 };
@@ -44,7 +44,7 @@ impl TreeCopy<'_> {
         let open = |name: &OsStr| sys::open_at(&within, name, flags | OpenFlags::NOFOLLOW, 0);
         let created = |made: Handle| is_new_directory(&within, &made, mode).map(|()| made);
         let make = || {
-            make_directory(&within, path(target_name), mode)?;
+            make_directory(&within, path(target_name), mode, self.umask)?;
             open(shown).and_then(|made| if parent.fresh { Ok(made) } else { created(made) })
         };
         let mut linked = false;
@@ -94,7 +94,7 @@ impl TreeCopy<'_> {
                     let inherits = above.permissions() & 0o2000 != 0;
                     let mode = if inherits && !sys::may_set_group_id(above.gid) { mode } else { 0o700 };
                     let made = Temporary::create(&parent.target, trimmed(shown), true, |directory, name| {
-                        make_directory(directory, Path::new(name), mode)
+                        make_directory(directory, Path::new(name), mode, self.umask)
                     });
                     let (temporary, ()) =
                         made.map_err(|error| Error::io("create directory", entry.target_path(), error))?;
@@ -183,7 +183,7 @@ impl TreeCopy<'_> {
             let now = sys::status(&target).map_or(0, |now| now.permissions());
             let within =
                 directory.parent.as_ref().map_or_else(|| directory.target(), |parent| parent.target())?;
-            let mode = usual_mode(&within, attributes::usual(preserve, stat)) | now & 0o6000;
+            let mode = usual_mode(&within, attributes::usual(preserve, stat), self.umask) | now & 0o6000;
             if mode != now {
                 sys::change_mode(&target, mode)
                     .map_err(|error| Error::io("set its mode", paths(), error.into()))?;
@@ -248,15 +248,15 @@ pub(super) fn syncs_whole(fd: impl AsHandle) -> bool {
 }
 
 /// Creates a directory that its owner can use, whatever the umask.
-fn make_directory(within: impl AsHandle + Copy, name: &Path, mode: u32) -> sys::Result<()> {
+fn make_directory(within: impl AsHandle + Copy, name: &Path, mode: u32, umask: u32) -> sys::Result<()> {
     sys::make_directory(within, name, mode)?;
-    if umask() & 0o700 == 0 {
+    if umask & 0o700 == 0 {
         return Ok(());
     }
     // By its handle: another user may have replaced it by a link.
     let flags = OpenFlags::PATH | OpenFlags::DIRECTORY | OpenFlags::NOFOLLOW;
     let usable = sys::open_at(within, name, flags, 0)
-        .and_then(|made| sys::change_mode_of(&made, mode & !umask() | 0o700));
+        .and_then(|made| sys::change_mode_of(&made, mode & !umask | 0o700));
     if usable.is_err() {
         let _ = sys::remove(within, name, AtFlags::REMOVE_DIRECTORY);
     }
@@ -273,9 +273,7 @@ fn is_new_directory(within: &Handle, made: &Handle, mode: u32) -> sys::Result<()
     let ours = made_as.uid == user && made_as.permissions() & 0o777 & !mode == 0;
     // Some file systems have one owner and mode for all.
     let fixed = || {
-        let name = hidden_name(OsStr::new("probe"));
-        let owner = sys::status(note::create(within, &name)?)?.uid;
-        let _ = sys::remove(within, &name, AtFlags::empty());
+        let owner = note::status_of_new_file(within)?.uid;
         sys::Result::Ok(owner != user && owner == made_as.uid)
     };
     match (ours || fixed()?) && note::is_empty(made) {
@@ -386,7 +384,7 @@ impl TreeCopy<'_> {
             }
             Ok(_) => false,
             Err(_) => {
-                make_directory(&within, Path::new(name), mode)
+                make_directory(&within, Path::new(name), mode, self.umask)
                     .map_err(|error| Error::io("make directory", &target_path, error.into()))?;
                 worker.stats.directories += 1;
                 if self.options.report_names {

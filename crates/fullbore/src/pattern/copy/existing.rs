@@ -85,7 +85,7 @@ impl TreeCopy<'_> {
         let whole = self.is_whole(worker, entry, &stat, &there)?;
         if whole || options.existing == Existing::Update && new <= old {
             // Other names of the source may follow, and become names of this target.
-            if self.has_names(entry, &stat) {
+            if self.has_names(entry.directory, &stat) {
                 match self.linked(worker, entry, &stat)? {
                     None => self.first(entry, &stat, Ok::<_, CopyError>(((), Some(there.identity()))))?,
                     Some(_) => return Ok(TargetState::Stays),

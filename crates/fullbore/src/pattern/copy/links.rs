@@ -7,7 +7,7 @@ use fullbore_io::file::{Durability, Temporary};
 use fullbore_io::sys::{self, AsHandle, AtFlags, Code, FileKind, OsStrExt, Status};
 
 use super::attributes::{self, AttributeTarget};
-use super::directory::{Entry, c_name, path};
+use super::directory::{Directory, Entry, c_name, path};
 use super::failure::{Copied, CopyError};
 use super::options::CopyKind;
 use super::tree_copy::{LinkAction, TargetState, TreeCopy, Worker, Written};
@@ -78,7 +78,7 @@ impl TreeCopy<'_> {
         entry.directory.target.sync().map_err(failed)
     }
 
-    /// Notes the result for the first name of a file with several: the identity of its copy, as its handle has it, because another
+    /// Notes the result for the first name if the file has several: the identity of its copy, as its handle has it, because another
     /// user may give the name to a file of his.
     pub(super) fn first<T, E>(
         &self,
@@ -87,6 +87,7 @@ impl TreeCopy<'_> {
         result: std::result::Result<Written<T>, E>,
     ) -> std::result::Result<T, E> {
         match &result {
+            _ if !self.has_names(entry.directory, stat) => {}
             Ok((_, Some(copy))) => {
                 let directory = entry.directory.target.clone();
                 self.links.done(stat.identity(), (directory, entry.target.to_owned(), *copy));
@@ -97,13 +98,13 @@ impl TreeCopy<'_> {
     }
 
     /// True if other names of the file may follow, to be linked to the copy.
-    pub(super) fn has_names(&self, entry: &Entry<'_>, stat: &Status) -> bool {
-        self.options.preserve.links && (stat.nlink > 1 || self.follows(entry.directory))
+    pub(super) fn has_names(&self, directory: &Directory, stat: &Status) -> bool {
+        self.options.preserve.links && (stat.nlink > 1 || self.follows(directory))
     }
 
     /// True if the entry is to be a further name of a copy.
     pub(super) fn has_copy(&self, entry: &Entry<'_>, stat: &Status) -> bool {
-        self.has_names(entry, stat) && self.links.contains(stat.identity())
+        self.has_names(entry.directory, stat) && self.links.contains(stat.identity())
     }
 
     pub(super) fn hard_link(&self, worker: &mut Worker, entry: &Entry<'_>) -> Copied<()> {
@@ -175,8 +176,9 @@ impl TreeCopy<'_> {
 
     fn special_over(&self, worker: &mut Worker, entry: &Entry<'_>, found: &TargetState) -> Copied<bool> {
         let stat = entry.stat()?;
-        let several = self.has_names(entry, &stat);
-        if several && let Some(done) = self.linked(worker, entry, &stat)? {
+        if self.has_names(entry.directory, &stat)
+            && let Some(done) = self.linked(worker, entry, &stat)?
+        {
             return Ok(done);
         }
         let result = self.made(entry, &stat, found).map(|()| {
@@ -188,7 +190,7 @@ impl TreeCopy<'_> {
             };
             ((), made.filter(ours).map(|made| made.identity()))
         });
-        if several { self.first(entry, &stat, result) } else { result.map(|(done, _)| done) }?;
+        self.first(entry, &stat, result)?;
         worker.stats.others += 1;
         self.created(entry, stat.kind() == FileKind::Symlink);
         self.report_copied(entry, Some(found), None);
@@ -227,7 +229,7 @@ impl TreeCopy<'_> {
             let from = AttributeTarget::Name(base.as_handle(), source);
             let to = AttributeTarget::Name(within.as_handle(), name);
             if !link {
-                attributes::widen(&self.options.preserve, stat, &within, to)
+                attributes::widen(&self.options.preserve, stat, &within, self.umask, to)
                     .map_err(|error| Error::io("set its mode", entry.target_path(), error.into()))?;
             }
             attributes::keep(&self.options.preserve, from, stat, to, &|| directory.target_path(target), link)

@@ -168,12 +168,16 @@ fn private(directory: &Handle, stat: &Status) -> bool {
 
 /// True for files as one created now: some file systems (FAT, shares) have one owner and mode for all.
 fn as_made_here(directory: &Handle, stat: &Status) -> bool {
-    let name = hidden_name(OsStr::new("probe"));
-    let Ok(made) = create(directory, &name) else { return false };
     let look = |stat: &Status| (stat.uid, stat.mode);
-    let same = sys::status(&made).is_ok_and(|made| look(&made) == look(stat));
+    status_of_new_file(directory).is_ok_and(|made| look(&made) == look(stat))
+}
+
+/// The status of a file that is created for it and removed.
+pub(super) fn status_of_new_file(directory: &Handle) -> sys::Result<Status> {
+    let name = hidden_name(OsStr::new("probe"));
+    let status = create(directory, &name).and_then(sys::status);
     let _ = sys::remove(directory, &name, AtFlags::empty());
-    same
+    status
 }
 
 /// A note under a random name beside one whose name is taken, or a free name for it.

@@ -40,15 +40,16 @@ impl TreeCopy<'_> {
         found: &TargetState,
     ) -> Copied<bool> {
         let (fd, stat) = self.open(entry, kind)?;
-        let several = self.has_names(entry, &stat);
-        if several && let Some(done) = self.linked(worker, entry, &stat)? {
+        if self.has_names(entry.directory, &stat)
+            && let Some(done) = self.linked(worker, entry, &stat)?
+        {
             return Ok(done);
         }
         let result = match self.options.kind {
             CopyKind::Attributes => self.attributes(entry, fd, &stat, found),
             _ => self.bytes(worker, entry, fd, &stat, found),
         };
-        let stats = if several { self.first(entry, &stat, result) } else { result.map(|(stats, _)| stats) }?;
+        let stats = self.first(entry, &stat, result)?;
         worker.stats.add(&stats);
         self.created(entry, false);
         self.report_copied(entry, Some(found), Some(stats));
@@ -194,7 +195,7 @@ impl TreeCopy<'_> {
             .and_then(|()| {
                 let from = AttributeTarget::Open(fd.as_handle());
                 let to = AttributeTarget::Open(made.as_handle());
-                attributes::widen(preserve, stat, &within, to).map_err(of_target)?;
+                attributes::widen(preserve, stat, &within, self.umask, to).map_err(of_target)?;
                 attributes::keep(preserve, from, stat, to, &|| directory.target_path(target), false)
             })
             .and_then(|()| self.sync_alone(&made).map_err(of_target))
@@ -220,7 +221,7 @@ impl TreeCopy<'_> {
         }
         self.progress.add(read as u64);
         let identity = || sys::status(&made).ok().map(|made| made.identity());
-        Ok(Some((stats, preserve.links.then(identity).flatten())))
+        Ok(Some((stats, self.has_names(directory, stat).then(identity).flatten())))
     }
 
     /// Syncs a file that a later run may skip, or one of a new directory on systems without a call that syncs the whole

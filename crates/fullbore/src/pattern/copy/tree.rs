@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 #[cfg(doc)]
 use fullbore_io::error::ErrorKind;
 use fullbore_io::error::{Error, Result};
-use fullbore_io::file::{HeldDir, is_cleaning_up, names_directory, open_regular, spare, unfinished};
+use fullbore_io::file::{HeldDir, is_cleaning_up, names_directory, open_regular, spare, umask, unfinished};
 use fullbore_io::probe::processors;
 use fullbore_io::sys::{self, AtFlags, Code, FileKind, Handle, OpenFlags, Status};
 
@@ -50,6 +50,7 @@ pub(crate) fn copy(
         progress,
         report,
         turn: Default::default(),
+        umask: umask(),
         links: Default::default(),
         several: pairs.len() > 1,
         seen: Default::default(),

@@ -23,6 +23,8 @@ pub(super) struct TreeCopy<'a> {
     pub(super) progress: &'a Progress,
     pub(super) report: &'a (dyn Fn(CopyEvent) + Sync),
     pub(super) turn: Mutex<()>,
+    /// The umask at the start of the copy.
+    pub(super) umask: u32,
     pub(super) links: Links,
     pub(super) several: bool,
     pub(super) seen: Seen,
