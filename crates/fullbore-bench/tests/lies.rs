@@ -59,11 +59,15 @@ fn a_file_half_in_the_cache_is_labelled_mixed() {
     }
 }
 
+fn is_contradicted(cell: &Cell) -> bool {
+    cell.samples.iter().any(|sample| matches!(sample.proof, Proof::Contradicted { .. }))
+}
+
 #[test]
 fn externally_filled_cache_is_detected() {
     let directory = on_disk();
     let done = AtomicBool::new(false);
-    let document = std::thread::scope(|scope| {
+    let documents = std::thread::scope(|scope| {
         // Another thread reads the file that should be cold.
         scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
@@ -75,14 +79,19 @@ fn externally_filled_cache_is_detected() {
             }
         });
         let grid = "strategy = 'method=buffered,request=64K,workers=1,model=serial'\ncache = 'cold'";
-        // As long as there is time: the reader affects some of many samples.
-        let document = measure(directory.path(), grid, 8, 0.0);
+        // As long as there is time: the reader affects some of many samples, on a busy machine of more.
+        let mut documents = Vec::new();
+        for seconds in [8, 30, 90] {
+            documents.push(measure(directory.path(), grid, seconds, 0.0));
+            if documents.last().is_some_and(|document| document.cells.iter().any(is_contradicted)) {
+                break;
+            }
+        }
         done.store(true, Ordering::Relaxed);
-        document
+        documents
     });
-    let [cell] = document.cells.as_slice() else { panic!("one cell") };
     let mut caught = 0;
-    for (share, proof) in cached(cell) {
+    for (share, proof) in documents.iter().flat_map(|document| &document.cells).flat_map(cached) {
         match proof {
             Proof::Contradicted { reason } => {
                 assert!(reason.contains("page cache") || reason.contains("the device read"), "{reason}");
@@ -91,6 +100,8 @@ fn externally_filled_cache_is_detected() {
             _ => assert!(share <= 0.01, "undetected: {share} of it was cached"),
         }
     }
+    // Only the last document has any.
+    let [cell] = documents.last().unwrap().cells.as_slice() else { panic!("one cell") };
     assert!(caught > 0, "of {} samples", cell.samples.len());
     let usable = cell.samples.iter().filter(|sample| sample.usable()).count();
     assert_eq!(cell.samples.len() - usable, caught);

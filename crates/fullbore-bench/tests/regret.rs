@@ -32,8 +32,8 @@ fn strategy(cell: &Cell) -> &str {
     cell.labels.strategy.as_deref().unwrap()
 }
 
-/// Checks every regret against the samples.
-fn check(document: &Document, experiment: &Experiment) {
+/// Checks every regret against the samples; returns the number of those with six rounds.
+fn check(document: &Document, experiment: &Experiment) -> usize {
     let mut checked = 0;
     for found in &document.findings.regrets {
         let auto = document.cell(&found.cell).unwrap();
@@ -79,15 +79,20 @@ fn check(document: &Document, experiment: &Experiment) {
         assert!((found.regret.value - expected).abs() < 1e-9, "{found:?} {expected}");
         assert!(found.regret.low <= expected && expected <= found.regret.high, "{found:?}");
     }
-    assert!(checked > 0, "no regret has six rounds: {:?}", document.findings.regrets);
+    checked
 }
 
 #[test]
 fn the_regret_follows_from_the_samples_of_all_contenders() {
-    // Counting lines, and searching. Rounds take longer under Wine.
-    let seconds = if cfg!(windows) { 20 } else { 9 };
-    let Measured { document, profile } = measure(warm("auto", 4), seconds);
-    let experiment = &document.experiments[0];
+    // Counting lines, and searching. Rounds take longer under Wine and on a busy machine.
+    let mut times = [if cfg!(windows) { 20 } else { 9 }, 30, 90].into_iter();
+    let Measured { document, profile } = loop {
+        let seconds = times.next().expect("a regret has six rounds after 90 s");
+        let measured = measure(warm("auto", 4), seconds);
+        if check(&measured.document, &measured.document.experiments[0]) > 0 {
+            break measured;
+        }
+    };
     assert!(document.cells.iter().all(|cell| cell.skipped.is_none()), "{:?}", document.cells);
     // The contenders are those of the planner.
     let file = tempfile::NamedTempFile::new_in(build_directory()).unwrap();
@@ -105,7 +110,6 @@ fn the_regret_follows_from_the_samples_of_all_contenders() {
         assert_eq!(cells.map(strategy).collect::<Vec<_>>(), expected, "{operation}");
     }
     assert_eq!(document.findings.regrets.len(), 2, "{:?}", document.findings.regrets);
-    check(&document, experiment);
     // The entry of the job is the one that the planner of the tool looks up.
     let (key, system) = profile.unwrap();
     let profile = Profile { version: 1, file_systems: [(key.clone(), system)].into(), ..Profile::default() };

@@ -4,6 +4,7 @@
 #[cfg(unix)]
 use std::io::IsTerminal;
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 #[cfg(unix)]
@@ -133,12 +134,12 @@ pub fn note_shown(lines: u8) {
     SHOWN.store(lines, Ordering::Relaxed);
 }
 
-/// The last words of a process that a signal ends.
-static AT_END: OnceLock<String> = OnceLock::new();
+/// A file of results, and the message about it.
+static AT_END: OnceLock<(PathBuf, String)> = OnceLock::new();
 
-/// Sets the message that the process prints if a signal ends it; only the first one counts.
-pub fn note_end(message: String) {
-    let _ = AT_END.set(message);
+/// Sets the message that the process prints if a signal ends it and `results` exists then; only the first one counts.
+pub fn note_end(results: PathBuf, message: String) {
+    let _ = AT_END.set((results, message));
 }
 
 /// Removes the lines of progress without waiting for the thread that draws them.
@@ -162,7 +163,7 @@ fn end(signal: i32) -> ! {
     for path in unfinished {
         let _ = writeln!(err, "fullbore: {}: interrupted: part old and part new", Shown(&path));
     }
-    if let Some(message) = AT_END.get() {
+    if let Some((_, message)) = AT_END.get().filter(|(results, _)| results.exists()) {
         let _ = writeln!(err, "fullbore: {message}");
     }
     sys::restore_console();

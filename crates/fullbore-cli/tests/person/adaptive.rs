@@ -155,8 +155,10 @@ fn runs_learn_unless_they_are_told_not_to() {
     let mut forbidden = dir.command("wc -l input");
     run(forbidden.env("FULLBORE_LEARN", "0")).succeeds();
     assert!(!place.exists());
+    // A contender that was compared with no other teaches nothing.
     let trials = of_runs(|| {
-        let trials = trials(&dir.run("wc -l --explain --json input").succeeds().json());
+        let mut trials = trials(&dir.run("wc -l --explain --json input").succeeds().json());
+        trials.retain(|trial| trial["tried"].as_array().unwrap().len() > 1);
         (!trials.is_empty()).then_some(trials)
     });
     // A run whose rate changed tried its contenders again.

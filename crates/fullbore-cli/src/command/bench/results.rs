@@ -69,6 +69,13 @@ impl ResultsFolder {
 
     /// Saves the measurements so far.
     pub(super) fn keep(&mut self, document: &Document) -> Result<(), Exit> {
+        // Before the first document appears: a signal may follow at once.
+        let folder = Shown(&self.path);
+        let resume = match measures_device(&document.run) {
+            true => String::new(),
+            false => format!(": fullbore bench run --resume {folder} continues"),
+        };
+        note_end(self.path.join(DOCUMENT), format!("the measurements so far are in {folder}{resume}"));
         self.replace(DOCUMENT, |file| document.write(file).map_err(|error| error.to_string()))?;
         if let Some(folder) = self.empty.take() {
             folder.keep();
@@ -79,12 +86,6 @@ impl ResultsFolder {
                 let _ = sys::remove(&directory, OsStr::new(name), AtFlags::empty());
             }
         }
-        let folder = Shown(&self.path);
-        let resume = match measures_device(&document.run) {
-            true => String::new(),
-            false => format!(": fullbore bench run --resume {folder} continues"),
-        };
-        note_end(format!("the measurements so far are in {folder}{resume}"));
         Ok(())
     }
 
