@@ -59,6 +59,11 @@ pub(crate) fn start(command: &mut Command) -> Attempt<RunningCommand> {
     Ok(RunningCommand { child })
 }
 
+/// Does not return once a signal ends the run: what fails since then is not a result.
+pub(crate) fn assert_running() {
+    drop(RUNNING.lock());
+}
+
 impl RunningCommand {
     pub(crate) fn wait(mut self) -> io::Result<ExitStatus> {
         // The lock must not be held during the wait; taking it afterwards stops this thread if the run was interrupted.

@@ -170,6 +170,7 @@ impl Findings {
     /// Reports a comparison that failed. It counts as not kept.
     pub(crate) fn record_error(&mut self, what: &str, why: &dyn std::error::Error) {
         self.errors += 1;
+        super::directory::assert_running();
         self.note(format!("FAILED {what}: {why}"));
         self.add_missing(what, format!("FAILED: {why}"));
     }

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use fullbore::file::File;
 use fullbore::probe;
@@ -37,7 +38,11 @@ pub(crate) fn cold(path: &Path) -> Attempt<()> {
     every_file(path, &|path| {
         let file = File::open(path)?;
         let mut left = 1.0;
-        for _ in 0..3 {
+        for attempt in 0..20 {
+            if attempt > 0 {
+                // Something else of the system has pages for a moment.
+                std::thread::sleep(Duration::from_millis(50));
+            }
             file.sync_data()?;
             file.drop_cache()?;
             left = cached(path)?;
