@@ -4,7 +4,7 @@ use super::order::{Order, OrderedWriter};
 use super::progress::Progress;
 use super::stream_reader::StreamReader;
 use crate::operation::{Generate, Split, Transform};
-use crate::strategy::{Completion, Strategy, parts_of_blocks};
+use crate::strategy::{Completion, Strategy, parts_of_blocks, registered};
 use fullbore_io::buf::{BlockMemory, Buf, Pool};
 use fullbore_io::engine::{Capabilities, Done, EngineConfig, IoQueue, IoStats};
 use fullbore_io::error::{Error, ErrorKind, Result};
@@ -193,8 +193,8 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
                 _ => {}
             }
             let random = order != Order::Sequential;
-            let config =
-                EngineConfig { file: &file, from, write, cache, depth, pool: Some(&pool), window, random };
+            let pool = registered(&pool, len);
+            let config = EngineConfig { file: &file, from, write, cache, depth, pool, window, random };
             IoQueue::open(method, &config, limit).map_err(|error| {
                 Error::io("use", file.path(), error)
                     .advise(format!("try another method than {}", method.name))

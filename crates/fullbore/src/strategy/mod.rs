@@ -36,7 +36,7 @@ pub(crate) use contender::{Tried, text};
 pub(crate) use contenders::neighbours;
 pub(crate) use fit::parts_of_blocks;
 pub use plan::Plan;
-pub(crate) use plan_input::{MIXED, SMALL, reads_alike};
+pub(crate) use plan_input::{MIXED, SMALL, reads_alike, registered};
 pub use profile::Profile;
 pub use selection::Selection;
 pub(crate) use selection::{Adaptive, Selections};

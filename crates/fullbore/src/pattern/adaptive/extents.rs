@@ -60,12 +60,18 @@ impl<'l> LeaseExtents<'l> {
         (self.clock)(self.lease.trial)
     }
 
-    /// The cost of the lease, if it counts.
+    /// The cost of the lease, or of what is not recorded of it yet, if it counts.
     fn spent(&mut self) -> Option<Spent> {
+        let (start, bytes) = self.since.filter(|(_, bytes)| *bytes > 0)?;
         let now = self.now();
-        let (start, bytes) = self.since?;
         self.since = Some((now, 0));
         (!std::mem::take(&mut self.first)).then(|| start.until(&now, bytes))
+    }
+
+    /// Records the cost of the lease, after which others may follow.
+    fn record(&mut self) {
+        let spent = self.spent().filter(|_| !self.skipped);
+        self.leases.record(&self.lease, spent, false);
     }
 
     /// The lease of the same part under another contender, after this one could not be opened; `None` if that was not the failure,
@@ -99,15 +105,24 @@ impl Iterator for LeaseExtents<'_> {
 
     fn next(&mut self) -> Option<(u64, usize)> {
         if self.at == self.lease.range.end {
-            let Some(next) = (!self.ended).then(|| self.leases.more(&self.lease)).flatten() else {
-                if self.whole.is_some() && !self.ended {
+            if self.ended {
+                return None;
+            }
+            // With one request at a time the lease is done, and counts when the next one is decided on.
+            let done = self.whole.is_none() && self.lease.strategy.depth == 1;
+            if done {
+                self.record();
+            }
+            let Some(next) = self.leases.more(&self.lease) else {
+                if self.whole.is_some() {
                     self.last = self.spent();
                 }
                 self.ended = true;
                 return None;
             };
-            let spent = self.spent().filter(|_| !self.skipped);
-            self.leases.record(&self.lease, spent, false);
+            if !done {
+                self.record();
+            }
             (self.at, self.lease) = (next.range.start, next);
         }
         let first = || Some(((self.clock)(self.lease.trial), 0));

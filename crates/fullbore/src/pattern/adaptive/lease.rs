@@ -97,6 +97,18 @@ pub(super) struct Parts {
     pub(super) tried: usize,
 }
 
+/// The least length of a part with a mapping of its own, in bytes. With mappings of 2 MiB `wc` of 100 MB takes 1.08 of the time of
+/// one with 16 MiB; with 1 MiB, for which no huge page serves, 1.5.
+pub(super) const MAPPED: u64 = 2 << 20;
+
+/// The length of a lease of a short trial of a region of `total` bytes, in bytes. With half of it, noise decided more often:
+/// 100 MB took up to 2.5% longer.
+pub(super) fn short_lease(strategy: &Strategy, total: u64, grain: u64) -> u64 {
+    let lease = 1 << (total / 64).min(1 << 20).max(grain).ilog2();
+    let lease = if strategy.read.capabilities.mapped { MAPPED.max(lease) } else { lease };
+    lease.min(strategy.stripe)
+}
+
 /// Takes about `len` bytes, a multiple of `grain`, out of `ranges`, after this share of them if possible. Ends are multiples of a
 /// power of two, so that a mapped part has whole large folios.
 pub(super) fn cut(ranges: &mut VecDeque<Range<u64>>, grain: u64, share: f64, len: u64) -> Option<Range<u64>> {

@@ -1,11 +1,10 @@
 //! A region: parts of the file in one state of the page cache, its contenders, and their measurements.
 
 use std::collections::VecDeque;
-use std::f64::consts::LN_2;
 use std::ops::Range;
 
-use super::belief::{Belief, Measurement, Samples, beliefs, choice, combined, leader};
-use super::lease::{Lease, Parts, Settings, Slice, Spent, cut};
+use super::belief::{Belief, Measurement, Samples, beliefs, choice, combined, expected_after, leader};
+use super::lease::{Lease, MAPPED, Parts, Settings, Slice, Spent, cut, short_lease};
 use crate::strategy::{ADAPTIVE, Contender, Selection, Strategy, Tried, neighbours, text};
 
 /// The standard deviation of a sample, the logarithm of a rate, before anything is measured: in the page cache and from
@@ -120,10 +119,10 @@ impl Region {
         self.since = 0;
     }
 
-    /// True before the first slice of a long run in the page cache, which is slow with any contender: threads start, caches
-    /// are cold.
+    /// True before the first slice of a run in the page cache, which is slow with any contender: threads start, caches are cold,
+    /// and a file begins with small folios.
     fn warms_up(&self) -> bool {
-        self.cached && self.left == self.total && !self.is_short()
+        self.cached && self.left == self.total
     }
 
     /// True if the whole run is shorter than a long trial would be.
@@ -131,27 +130,36 @@ impl Region {
         self.cached && self.total < ADAPTIVE
     }
 
-    /// A lease of a short trial, in bytes. With half of it, noise decided more often: 100 MB took up to 2.5% longer.
-    fn short_lease(&self) -> u64 {
-        1 << (self.total / 64).min(1 << 20).max(self.grain).ilog2()
+    /// Leases of each worker in a slice, in the page cache. In a short run, the first slice follows the warm-up with the same
+    /// buffers.
+    fn leases(&self) -> u64 {
+        match self.phase {
+            Phase::Trying { round: 0, .. } if self.is_short() => LEASES - 1,
+            _ => LEASES,
+        }
     }
 
     /// The length of a slice of a contender in bytes.
     fn slice_len(&self, contender: usize) -> u64 {
         let strategy = &self.contenders[contender].strategy;
-        let lease = if self.is_short() { strategy.stripe.min(self.short_lease()) } else { strategy.stripe };
+        let lease = match self.is_short() {
+            true => short_lease(strategy, self.total, self.grain),
+            false => strategy.stripe,
+        };
         let dealt = lease.saturating_mul(strategy.workers.max(1) as u64);
         match self.phase {
             Phase::Running { .. } => (self.total / 16).clamp(16 << 20, 256 << 20),
+            Phase::Trying { .. } if self.warms_up() && self.is_short() => self.total / 16,
             Phase::Trying { .. } if self.warms_up() => dealt.min(self.total / 8),
             // Short at first, while there are contenders that lose clearly; twice as long each round.
             Phase::Trying { round, .. } => {
                 let queued = (strategy.workers * strategy.depth).max(1) as u64 * strategy.request as u64;
                 let first = match self.cached {
-                    true => dealt.saturating_mul(LEASES),
+                    true => dealt.saturating_mul(self.leases()),
                     false => (self.total / 64).clamp(8 << 20, 32 << 20).max(FILLS * queued),
                 };
-                (first << round.saturating_sub(1).min(4)).min(self.total / 8)
+                let share = if self.is_short() { 4 } else { 8 };
+                (first << round.saturating_sub(1).min(4)).min(self.total / share)
             }
         }
     }
@@ -188,25 +196,25 @@ impl Region {
             }
         }
         let slice = self.slices.len() - 1;
-        let contender = self.slices[slice].contender;
+        let Slice { contender, uncounted, .. } = self.slices[slice];
         let strategy = self.contenders[contender].strategy.clone();
         let workers = strategy.workers.min(limit).max(1);
         if self.active >= workers || only.is_some_and(|only| only != contender) {
             return None;
         }
-        let uncounted = self.slices[slice].uncounted;
         let each = match self.phase {
             Phase::Trying { .. } if uncounted => self.slice_len(contender).div_ceil(workers as u64),
-            Phase::Trying { .. } => self.slice_len(contender).div_ceil(LEASES * workers as u64),
+            Phase::Trying { .. } => self.slice_len(contender).div_ceil(self.leases() * workers as u64),
             // Towards the end the leases become shorter, so that all workers end together.
             Phase::Running { .. } => self.left.div_ceil(2 * workers as u64),
         };
         let len = strategy.stripe.min(each).next_multiple_of(self.grain);
-        let leases = LEASES as usize * workers;
+        let scattered = !uncounted && (len >= MAPPED || !strategy.read.capabilities.mapped);
+        let leases = self.leases() as usize * workers;
         let filling = self.filling(&strategy, workers, self.slice_len(contender));
         let range = match self.phase {
             // Folios and extents may differ along the file: each contender gets parts from all over it.
-            Phase::Trying { round, .. } if self.cached && settings.any_order && !uncounted => {
+            Phase::Trying { round, .. } if self.cached && settings.any_order && scattered => {
                 let part = self.slices[slice].leases as f64 + 0.5 / f64::from(round.max(1));
                 cut(&mut self.ranges, self.grain, (part / leases as f64).fract(), len)?
             }
@@ -294,6 +302,7 @@ impl Region {
     fn samples(&self, contender: usize) -> Samples {
         let slices = self.slices.iter().filter(|slice| slice.contender == contender);
         match self.cached {
+            true if self.is_short() => Samples::of_faster_half(slices.flat_map(|slice| &slice.rates)),
             true => slices.flat_map(|slice| slice.rates.iter().copied()).collect(),
             false => slices.filter_map(Slice::rate).collect(),
         }
@@ -320,24 +329,12 @@ impl Region {
         !self.cached && self.contenders[contender].strategy.depth > 1 && self.cpu(contender) > 0.0
     }
 
-    /// The expected logarithmic rate of a contender relative to a measured one with many requests in flight, and its standard
-    /// deviation. If workers wait, the device is at its limit, and no other contender is much faster; if they do not
-    /// wait, their processors limit them, and more workers move more, up to the unknown limit of the device.
+    /// [`expected_after`] the measurement of a contender at this rate.
     fn expected_after(&self, measured: usize, other: usize, rate: f64) -> (f64, f64) {
-        let strategies = [measured, other].map(|place| &self.contenders[place].strategy);
-        let others = strategies[1].workers.max(1) as f64;
-        let had =
-            self.slices.iter().rfind(|slice| slice.contender == measured).map_or(1, |slice| slice.workers);
-        let workers = had.max(1) as f64;
-        let processors = rate * self.cpu(measured);
-        let busy = (2.0 * processors / workers - 1.0).clamp(0.0, 1.0);
-        // Writers of one file wait for one another, and copies from the page cache take as much CPU time again.
-        let alike = strategies[0].read_cache == strategies[1].read_cache;
-        let more = if alike && !self.writes { busy * (others / workers).ln().max(0.0) / 2.0 } else { 0.0 };
-        match strategies[0].has_the_engines_of(strategies[1]) {
-            true => (more.min((others / processors).ln()), 0.05 + 0.2 * busy),
-            false => (more - 0.05 - if alike { 0.0 } else { busy * LN_2 }, 0.1 + 0.2 * more),
-        }
+        let [measured_strategy, other] = [measured, other].map(|place| &self.contenders[place].strategy);
+        let slice = self.slices.iter().rfind(|slice| slice.contender == measured);
+        let workers = slice.map_or(1, |slice| slice.workers.max(1));
+        expected_after((measured_strategy, workers), rate * self.cpu(measured), other, self.writes)
     }
 
     /// CPU time per byte of a contender, in seconds.

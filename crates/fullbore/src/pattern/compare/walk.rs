@@ -9,7 +9,7 @@ use crate::pattern::adaptive::{self, Engines, LeaseExtents, Leases, Terms};
 use crate::pattern::holes::{Holes, StripeQueue};
 use crate::pattern::progress::{Progress, Stats};
 use crate::pattern::threads::{FirstError, Started, on_threads};
-use crate::strategy::{Adaptive, Model, RunStrategy, Strategy};
+use crate::strategy::{Adaptive, Model, RunStrategy, Strategy, registered};
 use fullbore_io::buf::{Buf, Pool};
 use fullbore_io::engine::{Done, EngineConfig, IoQueue, IoStats};
 use fullbore_io::error::{Error, ErrorKind, Result};
@@ -320,7 +320,7 @@ impl Reader {
         let config = EngineConfig {
             cache: strategy.read_cache,
             depth,
-            pool: Some(&pool),
+            pool: registered(&pool, side.len),
             window: strategy.window.map(|window| window.max(request)),
             ..EngineConfig::reading(&file)
         };

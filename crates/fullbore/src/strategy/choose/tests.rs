@@ -73,8 +73,13 @@ fn facts_decide_without_measurements() {
     assert!(decision.alternatives.iter().any(|other| other.reason == Reason::Unsupported("seccomp".into())));
     let short = PlanInput { cached: Some(0.0), len: Some(100 << 20), ..plan_input() };
     assert_eq!(choose(&short, None).strategy.workers, 1, "writers wait for one another");
-    let read = choose(&PlanInput { target: Target::Nowhere, ..short }, None).strategy;
-    assert_eq!((read.read.name, read.request, read.workers), (deep_method().name, 256 << 10, 2));
+    let reading = |len| choose(&PlanInput { target: Target::Nowhere, len: Some(len), ..short.clone() }, None);
+    for (len, request) in [(8 << 20, 256 << 10), (16 << 20, 1 << 20), (100 << 20, 1 << 20)] {
+        let read = reading(len).strategy;
+        assert_eq!((read.read.name, read.request, read.workers), (deep_method().name, request, 2));
+        assert!(len / read.stripe >= 2 * read.workers as u64, "{len}: stripes of {}", read.stripe);
+    }
+    let read = reading(8 << 20).strategy;
     assert!(read.depth * Pool::capacity(read.request) <= HUGE_PAGE, "{} requests", read.depth);
     let disk = PlanInput { cached: Some(0.0), rotational: true, ..plan_input() };
     assert_eq!(choose(&disk, None).strategy.workers, 1);
