@@ -75,11 +75,16 @@ fn opening_a_pipe_does_not_block_the_executor() {
 #[test]
 fn a_writer_of_a_pipe_that_leaves_at_once_is_not_missed() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("pipe");
-    fullbore_testkit::ground::fifo(&path);
+    // The kernel may still hold the reader of the round before, so each round has a pipe of its own.
+    let pipe = move |name: &str| {
+        let path = dir.path().join(name);
+        fullbore_testkit::ground::fifo(&path);
+        path
+    };
     let (done, ended) = channel();
     std::thread::spawn(move || {
-        for _ in 0..30 {
+        for round in 0..30 {
+            let path = pipe(&round.to_string());
             let writer = std::thread::spawn({
                 let path = path.clone();
                 move || std::fs::write(path, "through").unwrap()
@@ -91,6 +96,7 @@ fn a_writer_of_a_pipe_that_leaves_at_once_is_not_missed() {
             writer.join().unwrap();
         }
         // A writer that writes nothing.
+        let path = pipe("silent");
         let writer = std::thread::spawn({
             let path = path.clone();
             move || std::fs::File::options().write(true).open(path).unwrap()
