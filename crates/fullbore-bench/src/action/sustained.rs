@@ -39,6 +39,11 @@ const FALLEN: f64 = 0.9;
 /// The first idle period as a share of the time that remains; each is twice the one before.
 const FIRST_IDLE: f64 = 1.0 / 14.0;
 
+/// After a fall, also as a share of the time in which the sustained rate would regain the credit: the refill rate is seen only
+/// while the credit is not full.
+const REGAINED: f64 = 0.25;
+const SHORTEST_IDLE_S: f64 = 0.2;
+
 /// Shortest stretch after an idle period, in slices.
 const SHORTEST: usize = 8;
 
@@ -178,7 +183,7 @@ impl SustainedWorkload {
         })?;
         let sustained = mean(&first[first.len() - first.len().min(5 * rounds_of)..]);
         let mut stretches = vec![Stretch { idle_s: 0.0, bytes: first }];
-        let mut idle = left() * FIRST_IDLE;
+        let mut idle = first_idle(&stretches[0].bytes, rounds_of, left());
         // Time of the last stretch; the next one takes at least as long.
         let mut last = 2.0 * SHORTEST as f64 * SLICE_S;
         while idle > 0.0 && idle + last <= left() {
@@ -220,12 +225,35 @@ fn mean(slices: &[u64]) -> f64 {
     slices.iter().sum::<u64>() as f64 / slices.len().max(1) as f64
 }
 
+fn rounds(slices: &[u64], round: usize) -> Vec<f64> {
+    slices.chunks_exact(round).map(mean).collect()
+}
+
+/// Returns the mean of the last five rounds if it is lower than that of an earlier round.
+fn fallen(rounds: &[f64]) -> Option<f64> {
+    let highest = rounds.iter().copied().fold(0.0, f64::max);
+    let last = &rounds[rounds.len().checked_sub(5)?..];
+    Some(last.iter().sum::<f64>() / 5.0).filter(|last| *last < FALLEN * highest)
+}
+
 /// True if the rate has fallen and is steady over the last five rounds.
 fn settled(slices: &[u64], round: usize) -> bool {
-    let rounds: Vec<f64> = slices.chunks_exact(round).map(mean).collect();
-    let highest = rounds.iter().copied().fold(0.0, f64::max);
-    let last = &rounds[rounds.len().saturating_sub(5)..];
-    steady_state(&rounds) && last.iter().sum::<f64>() / 5.0 < FALLEN * highest
+    let rounds = rounds(slices, round);
+    steady_state(&rounds) && fallen(&rounds).is_some()
+}
+
+/// Returns the length of the first idle period in seconds; `left` is the time that remains.
+fn first_idle(first: &[u64], round: usize, left: f64) -> f64 {
+    let share = left * FIRST_IDLE;
+    let Some(sustained) = fallen(&rounds(first, round)).filter(|sustained| *sustained > 0.0) else {
+        return share;
+    };
+    let beyond = |sum: &mut f64, slice: &u64| {
+        *sum += *slice as f64 / sustained - 1.0;
+        Some(*sum)
+    };
+    let credit_s = first.iter().scan(0.0, beyond).fold(0.0, f64::max) * SLICE_S;
+    share.min((credit_s * REGAINED).max(SHORTEST_IDLE_S))
 }
 
 /// True if the second half of a stretch has the sustained rate.
@@ -317,6 +345,19 @@ impl Generate for CountedData<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_idle_period_regains_a_part_of_the_credit() {
+        // 36 for a second, then 12: a credit of 24, which 12 per second would regain in two seconds.
+        let slices = |seconds: usize, rate: u64| vec![rate; seconds * 20];
+        let fallen = [slices(1, 36), slices(12, 12)].concat();
+        assert_eq!(first_idle(&fallen, 5, 100.0), 0.5);
+        assert_eq!(first_idle(&fallen, 5, 2.8), 2.8 * FIRST_IDLE);
+        let short = [vec![36; 5], slices(12, 12)].concat();
+        assert_eq!(first_idle(&short, 5, 100.0), SHORTEST_IDLE_S);
+        assert_eq!(first_idle(&slices(12, 12), 5, 100.0), 100.0 * FIRST_IDLE, "no fall");
+        assert_eq!(first_idle(&slices(1, 0), 5, 100.0), 100.0 * FIRST_IDLE);
+    }
 
     #[test]
     fn labels_have_the_order_and_are_apart_from_short_samples() {
