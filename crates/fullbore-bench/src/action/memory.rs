@@ -56,7 +56,6 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
     build(settings(given)?)
 }
 
-/// Each reads memory of its own.
 const MOST_WORKERS: usize = 128;
 
 /// Memory of all processors: larger than the processor's caches, as far as they are known. With 64 MiB for each of two processors
@@ -188,8 +187,7 @@ impl MemoryWorkload {
         // Slices are shared between threads, buffers are not.
         let parts: Vec<&[u8]> = sources.iter().map(Buf::data).collect();
         let whole: usize = parts.iter().map(|part| part.len() / PIECE).sum();
-        let pieces = (bytes / PIECE as u64) as usize / whole * whole;
-        let pieces = pieces.max(whole);
+        let pieces = ((bytes / PIECE as u64) as usize / whole).max(1) * whole;
         // Set once the threads are started, which may be fewer than requested.
         let ready: OnceLock<(Barrier, AtomicUsize)> = OnceLock::new();
         // The time of all begins with the first.
