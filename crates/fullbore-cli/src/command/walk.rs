@@ -1,5 +1,6 @@
 //! The files of a tree in path order, compared as bytes.
 
+use std::cmp::Ordering;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -83,14 +84,7 @@ impl<N: Iterator<Item = PathBuf>> Walk<N> {
                 Err(_) => left.push((name, EntryKind::File)),
             }
         }
-        let key = |(name, sort): &(OsString, EntryKind)| {
-            let mut key = name.as_bytes().to_vec();
-            if *sort == EntryKind::Directory {
-                key.push(b'/');
-            }
-            std::cmp::Reverse(key)
-        };
-        left.sort_by_cached_key(key);
+        left.sort_unstable_by(|a, b| path_order(b, a));
         self.open.push(OpenDir { path, held, left });
         Ok(())
     }
@@ -135,7 +129,7 @@ impl<N: Iterator<Item = PathBuf>> Iterator for Walk<N> {
                         continue;
                     }
                     Some((name, EntryKind::File)) => {
-                        return Some((open.path.join(name), Ok(Some(open.held.clone()))));
+                        return Some((joined(&open.path, &name), Ok(Some(open.held.clone()))));
                     }
                     Some((name, EntryKind::Directory)) => (open.path.join(name), false),
                 },
@@ -145,6 +139,24 @@ impl<N: Iterator<Item = PathBuf>> Iterator for Walk<N> {
             }
         }
     }
+}
+
+/// Joins a name to a path, with one allocation; `Path::join` makes two.
+fn joined(path: &Path, name: &OsStr) -> PathBuf {
+    let mut joined = PathBuf::with_capacity(path.as_os_str().len() + 1 + name.len());
+    joined.push(path);
+    joined.push(name);
+    joined
+}
+
+/// Compares the names as bytes, as if that of a directory ended with a slash.
+fn path_order((a, a_kind): &(OsString, EntryKind), (b, b_kind): &(OsString, EntryKind)) -> Ordering {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let common = a.len().min(b.len());
+    let next = |name: &[u8], kind: EntryKind| {
+        name.get(common).copied().or((kind == EntryKind::Directory).then_some(b'/'))
+    };
+    a[..common].cmp(&b[..common]).then_with(|| next(a, *a_kind).cmp(&next(b, *b_kind)))
 }
 
 #[cfg(test)]

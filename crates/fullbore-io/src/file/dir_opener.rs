@@ -59,16 +59,17 @@ impl DirOpener {
 }
 
 impl HeldDir {
-    /// Opens a file for reading that a listing of this directory reported as regular. If something else has its name by now, the
-    /// first [`stamp`](File::stamp) or run fails, and neither waits for the writer of a pipe.
-    pub fn open_file(&self, name: impl AsRef<OsStr>, follow: bool) -> Result<File> {
-        let path = self.path().join(name.as_ref());
-        let fail = |error| Error::io("open", &path, error);
+    /// Opens a file for reading that a listing of this directory reported as regular: the last name of `path`, which is for
+    /// messages. If something else has its name by now, the first [`stamp`](File::stamp) or run fails, and neither waits for
+    /// the writer of a pipe.
+    pub fn open_file(&self, path: &Path, follow: bool) -> Result<File> {
+        let fail = |error| Error::io("open", path, error);
+        let name = path.file_name().ok_or_else(|| fail(Code::INVALID.into()))?;
         let directory = self.fd().map_err(fail)?;
         let links = if follow { OpenFlags::empty() } else { OpenFlags::NOFOLLOW };
         let flags = OpenFlags::READ | OpenFlags::NOCTTY | links;
-        let fd = open_regular(directory, name.as_ref(), flags).map_err(|error| refused(&path, error))?;
-        Ok(File::of(Inner { listed: true, ..Inner::plain(fd, path, flags) }))
+        let fd = open_regular(directory, name, flags).map_err(|error| refused(path, error))?;
+        Ok(File::of(Inner { listed: true, ..Inner::plain(fd, path.to_owned(), flags) }))
     }
 }
 

@@ -107,10 +107,10 @@ fn a_pipe_that_has_replaced_a_listed_file_is_an_error() {
         fs::write(directory.join("file"), "bytes").unwrap();
         let held = HeldDir::open(directory).unwrap();
         let waits = |file: &File| !status_flags(file).unwrap().contains(OpenFlags::NONBLOCK);
-        let pipe = held.open_file("pipe", false).unwrap();
+        let pipe = held.open_file(Path::new("pipe"), false).unwrap();
         assert_eq!(pipe.stamped().unwrap_err().kind(), ErrorKind::Changed);
         assert!(!waits(&pipe));
-        let file = held.open_file("file", false).unwrap();
+        let file = held.open_file(Path::new("file"), false).unwrap();
         assert!(!waits(&file));
         assert_eq!(file.stamp().unwrap().len, 5);
         assert!(waits(&file));

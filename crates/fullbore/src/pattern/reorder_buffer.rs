@@ -40,6 +40,8 @@ struct ReorderState<R> {
     waiters: usize,
     over: bool,
     enough: bool,
+    /// Empty, with the capacity of delivered results, for the next ones.
+    spare: Vec<R>,
 }
 
 /// Results of an item in progress, delivered by any thread: the worker itself may be waiting for a slow file.
@@ -72,6 +74,7 @@ impl<'e, R> ReorderBuffer<'e, R> {
             waiters: 0,
             over: false,
             enough: false,
+            spare: Vec::new(),
         };
         Self {
             state: Mutex::new(state),
@@ -135,10 +138,11 @@ impl<'e, R> ReorderBuffer<'e, R> {
 
     fn drain<'s>(&'s self, mut state: MutexGuard<'s, ReorderState<R>>) -> Result<()> {
         state.emitting = true;
-        while let Some(Due { results, done }) = self.due(&mut state) {
+        while let Some(Due { mut results, done }) = self.due(&mut state) {
             drop(state);
-            let result = self.hand_on(results);
+            let result = self.hand_on(results.drain(..));
             state = self.state.lock();
+            state.spare = results;
             if let Some((end, weight)) = done {
                 state.next = end;
                 self.next.store(end, Ordering::Relaxed);
@@ -172,11 +176,12 @@ impl<'e, R> ReorderBuffer<'e, R> {
                 return None;
             }
             open.weight = 0;
-            Some(Due { results: std::mem::take(&mut open.results), done: None })
+            let spare = std::mem::take(&mut state.spare);
+            Some(Due { results: std::mem::replace(&mut open.results, spare), done: None })
         })
     }
 
-    fn hand_on(&self, results: Vec<R>) -> Result<()> {
+    fn hand_on(&self, results: impl Iterator<Item = R>) -> Result<()> {
         let mut emit = self.emit.lock();
         for result in results {
             if self.enough.load(Ordering::Relaxed) {

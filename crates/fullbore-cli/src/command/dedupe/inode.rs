@@ -51,7 +51,7 @@ impl Directories {
 impl Entry<'_> {
     /// Opens the file, which must not be a symbolic link.
     pub(super) fn open(&self) -> Result<File> {
-        self.held.open_file(self.name, false)
+        self.held.open_file(self.path, false)
     }
 
     pub(super) fn stat(&self) -> Result<Status> {

@@ -91,6 +91,7 @@ impl Sum {
             run: &run,
             bytes: 0,
             worst: 0,
+            text: Vec::new(),
         };
         let passes = Passes::default();
         let sums = |name: &Path, listed: Option<HeldDir>, executor: &Executor<'_>, worker: &mut Worker| {
@@ -98,9 +99,9 @@ impl Sum {
                 let what = "the key is already read from it";
                 return Err(Error::new(ErrorKind::Invalid, "read", "standard input", what));
             }
-            let open = |worker: &mut Worker| match (listed, name.file_name()) {
-                (Some(held), Some(last)) => held.open_file(last, self.dereference),
-                _ => for_each::open(name, worker),
+            let open = |worker: &mut Worker| match listed {
+                Some(held) => held.open_file(name, self.dereference),
+                None => for_each::open(name, worker),
             };
             passes.sums(&hashes, name, open, executor, worker)
         };
@@ -144,11 +145,14 @@ struct Printer<'r> {
     bytes: u64,
     /// The exit code so far.
     worst: u8,
+    /// The lines of the last result; kept for its memory.
+    text: Vec<u8>,
 }
 
 impl Printer<'_> {
     fn print_result(&mut self, name: &Path, result: &Sums) -> Result<(), Exit> {
-        let mut text = Vec::new();
+        let mut text = std::mem::take(&mut self.text);
+        text.clear();
         match result {
             Err(error) => {
                 self.worst = self.worst.max(if error.kind() == ErrorKind::Changed { 3 } else { 1 });
@@ -179,6 +183,8 @@ impl Printer<'_> {
                 }
             }
         }
-        self.run.output.print(&text)
+        let printed = self.run.output.print(&text);
+        self.text = text;
+        printed
     }
 }

@@ -51,6 +51,10 @@ impl FromStr for Digest {
 
 /// Formats a sum: two lower-case hexadecimal digits per byte.
 pub fn hex(sum: &[u8]) -> String {
-    let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);
-    sum.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    let digit = |value: u8| b"0123456789abcdef"[usize::from(value)];
+    let mut text = vec![0; 2 * sum.len()];
+    for (pair, &byte) in text.as_chunks_mut().0.iter_mut().zip(sum) {
+        *pair = [digit(byte >> 4), digit(byte & 15)];
+    }
+    String::from_utf8(text).expect("digits are ASCII")
 }
