@@ -16,13 +16,14 @@ use fullbore::sys::{self, AsHandle, FileKind, SeekFrom};
 use crate::common_args::{CliRun, CommonArgs};
 use crate::exit::{Exit, message, program};
 use crate::progress::before_standard_input;
+use crate::values::is_standard_input;
 
 /// Opens the file of an argument: `-` is standard input.
 ///
 /// # Errors
 /// As [`File::open`].
 pub fn open(path: &Path, worker: &mut Worker) -> fullbore::Result<File> {
-    if path == Path::new("-") { standard_input() } else { worker.open(path) }
+    if is_standard_input(path) { standard_input() } else { worker.open(path) }
 }
 
 /// Replaces operands with `*` and `?` by the matching names, in alphabetical order: the shells of Windows leave that to programs.
@@ -78,7 +79,7 @@ pub fn seek_standard_input(offset: u64) {
 
 /// True if `path` (`-` is standard input) is a pipe or terminal, whose writer may still be writing.
 pub fn is_stream(path: &Path) -> bool {
-    let stat = if path == Path::new("-") { sys::status(sys::stdin()) } else { sys::stat(path) };
+    let stat = if is_standard_input(path) { sys::status(sys::stdin()) } else { sys::stat(path) };
     stat.is_ok_and(|stat| stat.kind() != FileKind::Regular)
 }
 

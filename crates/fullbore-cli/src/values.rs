@@ -1,12 +1,17 @@
-//! Named flag values, which may be abbreviated.
+//! Values of arguments: the operand `-`, and names, which may be abbreviated.
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, ValueEnum};
 use fullbore::file::Durability;
+
+/// True for the argument `-`. Comparing paths would take longer, and `-/` equals it.
+pub fn is_standard_input(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
 
 /// Parses the names of values and their unambiguous beginnings, as the GNU tools do.
 #[derive(Debug, Clone)]

@@ -1,8 +1,25 @@
-//! Locks without poisoning: if a thread panics while it holds a lock, others can still take the lock, so the guarded value must be
+//! Memory that threads share: padding against false sharing, and locks without poisoning.
+//!
+//! About the locks: if a thread panics while it holds a lock, others can still take the lock, so the guarded value must be
 //! valid at every point at which the holder can panic. The panic still ends the run, because the thread that joins the panicked one
 //! panics too.
 
+use std::ops::Deref;
 use std::sync::{MutexGuard, PoisonError, RwLockReadGuard, RwLockWriteGuard, TryLockError};
+
+/// A value on cache lines of its own, so that a thread that changes it does not delay those that use its neighbours. Two lines of
+/// 64 bytes, because processors fetch them in pairs.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub struct Padded<T>(pub T);
+
+impl<T> Deref for Padded<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
 
 /// [`std::sync::Mutex`] without poisoning.
 #[derive(Debug, Default)]

@@ -54,8 +54,9 @@ impl Command {
     fn of_a_tool(words: &[OsString]) -> Option<Self> {
         fn only<T: Args>(tool: fn(T) -> Command, words: &[OsString]) -> Option<Command> {
             let command = flags::of_a_tool(T::augment_args(clap::Command::new("fullbore")), &words[0]);
-            let matches = command.try_get_matches_from(words).ok()?;
-            T::from_arg_matches(&matches).ok().map(tool)
+            let mut matches = command.try_get_matches_from(words).ok()?;
+            // Moves the operands, of which there may be many; `from_arg_matches` copies them first.
+            T::from_arg_matches_mut(&mut matches).ok().map(tool)
         }
         match words.first()?.to_str()? {
             "wc" => only(Self::Wc, words),

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::HeldDir;
 use fullbore::sys::{self, AtFlags, Code, FileKind, OsStrExt};
+use fullbore_cli::values::is_standard_input;
 
 /// Rules for following links and including hidden names.
 #[derive(Debug, Clone, Copy)]
@@ -117,7 +118,7 @@ impl<N: Iterator<Item = PathBuf>> Iterator for Walk<N> {
             let (path, named) = match self.open.last_mut() {
                 None => {
                     let path = self.named.next()?;
-                    let stdin = self.rules.stdin && path == Path::new("-");
+                    let stdin = self.rules.stdin && is_standard_input(&path);
                     if stdin || !fs::metadata(&path).is_ok_and(|it| it.is_dir()) {
                         return Some((path, Ok(None)));
                     }

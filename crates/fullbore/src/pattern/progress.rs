@@ -7,12 +7,13 @@ use fullbore_io::engine::{IoQueue, IoStats, Latencies};
 #[cfg(doc)]
 use fullbore_io::error::ErrorKind;
 use fullbore_io::error::{Error, Result};
-use fullbore_io::lock::Mutex;
+use fullbore_io::lock::{Mutex, Padded};
 
 /// The progress of a run, and its cancellation, shared with other threads.
 #[derive(Debug, Default)]
 pub struct Progress {
-    bytes_done: AtomicU64,
+    /// Padded: workers change it with every small file, and read the other fields more often.
+    bytes_done: Padded<AtomicU64>,
     cancelled: AtomicBool,
     timed: AtomicBool,
     latencies: Mutex<Latencies>,

@@ -6,7 +6,7 @@ use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use fullbore_io::error::{Error, ErrorKind, Result};
-use fullbore_io::lock::{Condvar, Mutex};
+use fullbore_io::lock::{Condvar, Mutex, Padded};
 
 /// Receives the results in order; `Break`: no more are needed.
 pub(super) type Emit<'e, R> = dyn FnMut(R) -> Result<ControlFlow<()>> + Send + 'e;
@@ -15,17 +15,22 @@ pub(super) type Emit<'e, R> = dyn FnMut(R) -> Result<ControlFlow<()>> + Send + '
 ///
 /// Each worker must insert its results in ascending order: then the worker whose result is next never blocks.
 pub(super) struct ReorderBuffer<'e, R> {
-    state: Mutex<ReorderState<R>>,
+    state: Padded<Mutex<ReorderState<R>>>,
     changed: Condvar,
     /// Only the thread that set `ReorderState::emitting` locks it, so no thread waits for this lock.
-    emit: Mutex<Box<Emit<'e, R>>>,
+    emit: Padded<Mutex<Box<Emit<'e, R>>>>,
     limit: usize,
-    /// By worker.
-    open: Vec<Mutex<Open<R>>>,
+    /// By worker: the results of its item in progress.
+    open: Vec<Padded<Mutex<Open<R>>>>,
+    /// By worker: the start of its item in progress, or [`NONE`].
+    starts: Vec<AtomicU64>,
     /// Copy of the field in the state, to read without the lock.
     next: AtomicU64,
     enough: AtomicBool,
 }
+
+/// The start of no item.
+const NONE: u64 = u64::MAX;
 
 /// The largest weight of an item, so that no sum of weights overflows.
 const HEAVIEST: usize = usize::MAX / 4;
@@ -46,14 +51,13 @@ struct ReorderState<R> {
 
 /// Results of an item in progress, delivered by any thread: the worker itself may be waiting for a slow file.
 struct Open<R> {
-    start: Option<u64>,
     weight: usize,
     results: Vec<R>,
 }
 
 impl<R> Open<R> {
     const fn new() -> Self {
-        Self { start: None, weight: 0, results: Vec::new() }
+        Self { weight: 0, results: Vec::new() }
     }
 }
 
@@ -77,11 +81,12 @@ impl<'e, R> ReorderBuffer<'e, R> {
             spare: Vec::new(),
         };
         Self {
-            state: Mutex::new(state),
+            state: Padded(Mutex::new(state)),
             changed: Condvar::new(),
-            emit: Mutex::new(emit),
+            emit: Padded(Mutex::new(emit)),
             limit,
             open: Vec::new(),
+            starts: Vec::new(),
             next: AtomicU64::new(start),
             enough: AtomicBool::new(false),
         }
@@ -89,7 +94,9 @@ impl<'e, R> ReorderBuffer<'e, R> {
 
     /// With `workers` that deliver results of items in progress.
     pub(super) fn with_open(self, workers: usize) -> Self {
-        Self { open: (0..workers).map(|_| Mutex::new(Open::new())).collect(), ..self }
+        let open = (0..workers).map(|_| Padded(Mutex::new(Open::new()))).collect();
+        let starts = (0..workers).map(|_| AtomicU64::new(NONE)).collect();
+        Self { open, starts, ..self }
     }
 
     /// Set when no more results are needed.
@@ -145,7 +152,7 @@ impl<'e, R> ReorderBuffer<'e, R> {
             state.spare = results;
             if let Some((end, weight)) = done {
                 state.next = end;
-                self.next.store(end, Ordering::Relaxed);
+                self.next.store(end, Ordering::SeqCst);
                 state.weight -= weight;
             }
             if let Err(error) = result {
@@ -170,15 +177,14 @@ impl<'e, R> ReorderBuffer<'e, R> {
         if let Some((end, weight, results)) = state.waiting.remove(&state.next) {
             return Some(Due { results, done: Some((end, weight)) });
         }
-        self.open.iter().find_map(|open| {
-            let mut open = open.lock();
-            if open.start != Some(state.next) || open.results.is_empty() {
-                return None;
-            }
-            open.weight = 0;
-            let spare = std::mem::take(&mut state.spare);
-            Some(Due { results: std::mem::replace(&mut open.results, spare), done: None })
-        })
+        let worker = self.starts.iter().position(|start| start.load(Ordering::SeqCst) == state.next)?;
+        let mut open = self.open[worker].lock();
+        if open.results.is_empty() {
+            return None;
+        }
+        open.weight = 0;
+        let spare = std::mem::take(&mut state.spare);
+        Some(Due { results: std::mem::replace(&mut open.results, spare), done: None })
     }
 
     fn hand_on(&self, results: impl Iterator<Item = R>) -> Result<()> {
@@ -198,7 +204,7 @@ impl<'e, R> ReorderBuffer<'e, R> {
     }
 
     pub(super) fn open(&self, worker: usize, start: u64) {
-        self.open[worker].lock().start = Some(start);
+        self.starts[worker].store(start, Ordering::SeqCst);
     }
 
     /// Adds a result of the item of `worker` that begins at `start`; more may follow. If its held results weigh more
@@ -217,8 +223,8 @@ impl<'e, R> ReorderBuffer<'e, R> {
             open.weight = open.weight.saturating_add(weight).saturating_add(size_of::<R>());
             open.weight
         };
-        // A thread that makes it next later takes the same lock after this, and finds the result.
-        if held <= allowance && self.next.load(Ordering::Relaxed) != start {
+        // A thread that makes it next later sees the start, takes the same lock after this, and finds the result.
+        if held <= allowance && self.next.load(Ordering::SeqCst) != start {
             return Ok(());
         }
         let mut state = self.state.lock();
@@ -229,7 +235,9 @@ impl<'e, R> ReorderBuffer<'e, R> {
     }
 
     pub(super) fn close(&self, worker: usize, start: u64, end: u64) -> Result<()> {
-        let Open { weight, results, .. } = std::mem::replace(&mut *self.open[worker].lock(), Open::new());
+        // A thread that still sees the start takes no results, or those before the inserted ones.
+        self.starts[worker].store(NONE, Ordering::SeqCst);
+        let Open { weight, results } = std::mem::replace(&mut *self.open[worker].lock(), Open::new());
         self.insert(start, end, weight, results)
     }
 
@@ -246,7 +254,7 @@ impl<'e, R> ReorderBuffer<'e, R> {
 
     /// Fails if results are still held because some before them never came.
     pub(super) fn finish(self) -> Result<()> {
-        let state = self.state.into_inner();
+        let state = self.state.0.into_inner();
         if state.over || state.waiting.is_empty() {
             return Ok(());
         }

@@ -6,7 +6,7 @@ use std::iter::{Fuse, Zip};
 use std::ops::RangeFrom;
 use std::time::{Duration, Instant};
 
-use fullbore_io::lock::Mutex;
+use fullbore_io::lock::{Mutex, Padded};
 
 /// The most items in one batch.
 pub(super) const MOST: usize = 16;
@@ -15,12 +15,13 @@ pub(super) const MOST: usize = 16;
 const QUICK: Duration = Duration::from_millis(1);
 
 type Item<T> = (u64, T);
+type Batch<T> = Mutex<VecDeque<Item<T>>>;
 
 /// Items with their places, distributed in order.
 pub(super) struct WorkQueue<I: Iterator> {
     source: Mutex<Fuse<Zip<RangeFrom<u64>, I>>>,
     /// By worker: consecutive items that are not started.
-    batches: Vec<Mutex<VecDeque<Item<I::Item>>>>,
+    batches: Vec<Padded<Batch<I::Item>>>,
     most: usize,
 }
 
@@ -40,7 +41,7 @@ impl WorkerSlot {
 impl<I: Iterator> WorkQueue<I> {
     /// Distributes at most `most` items at once.
     pub(super) fn new(items: I, workers: usize, most: usize) -> Self {
-        let batches = std::iter::repeat_with(Mutex::default).take(workers).collect();
+        let batches = std::iter::repeat_with(Padded::default).take(workers).collect();
         Self { source: Mutex::new((0..).zip(items).fuse()), batches, most }
     }
 

@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use fullbore::operation::hash::Algorithm;
 use fullbore_cli::for_each::standard_stream;
+use fullbore_cli::values::is_standard_input;
 
 use super::parse::{ChecksumLine, ParsedLine, Parser};
 
@@ -37,7 +38,7 @@ impl Lists {
     }
 
     fn open(&mut self, path: PathBuf) -> io::Result<()> {
-        let file = if path == Path::new("-") { standard_stream()? } else { fs::File::open(&path)? };
+        let file = if is_standard_input(&path) { standard_stream()? } else { fs::File::open(&path)? };
         self.open = Some((path, BufReader::new(file), 0));
         Ok(())
     }

@@ -15,6 +15,7 @@ use fullbore::operation::hash::{Digest, Hash};
 use fullbore::pattern::{Executor, Worker};
 use fullbore_cli::common_args::CliRun;
 use fullbore_cli::for_each::{self, in_order, propagate_cancelled};
+use fullbore_cli::values::is_standard_input;
 
 pub(crate) use self::flags::Sum;
 use self::flags::is_cksum;
@@ -95,7 +96,7 @@ impl Sum {
         };
         let passes = Passes::default();
         let sums = |name: &Path, listed: Option<HeldDir>, executor: &Executor<'_>, worker: &mut Worker| {
-            if self.keyed && name == Path::new("-") {
+            if self.keyed && is_standard_input(name) {
                 let what = "the key is already read from it";
                 return Err(Error::new(ErrorKind::Invalid, "read", "standard input", what));
             }

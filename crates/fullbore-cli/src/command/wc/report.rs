@@ -8,6 +8,7 @@ use fullbore::operation::{Counts, Encoding};
 use fullbore::sys::{self, FileKind, OsStrExt};
 use fullbore_cli::common_args::CliRun;
 use fullbore_cli::exit::Exit;
+use fullbore_cli::values::is_standard_input;
 use serde_json::{Map, Value};
 
 use super::files::FileResult;
@@ -68,7 +69,7 @@ impl Columns {
         let Some(files) = files.filter(|files| files.len() != 1 || self.number() != 1) else { return 1 };
         let (mut sum, mut least) = (0_u64, 1);
         for path in files {
-            let found = match path == Path::new("-") {
+            let found = match is_standard_input(path) {
                 true => sys::status(sys::stdin()),
                 false => sys::stat(path),
             };
