@@ -349,8 +349,16 @@ impl Run {
     fn seek(&self, span: &Span) -> Result<()> {
         let (file, model) = (self.files[span.file].of(span.cache), &self.models[span.file]);
         let start = span.offset;
-        let data = file.seek_data(start as u64)?.map(|found| found as usize);
-        let hole = file.seek_hole(start as u64)?.map(|found| found as usize);
+        let ask = || -> Result<_> {
+            let data = file.seek_data(start as u64)?.map(|found| found as usize);
+            Ok((data, file.seek_hole(start as u64)?.map(|found| found as usize)))
+        };
+        let (mut data, mut hole) = ask()?;
+        // A cached page of zeros in a reserved range is data. It may be dropped between the two calls (`RWF_DONTCACHE`), and
+        // is in a hole then.
+        if data == Some(start) && hole == Some(start) {
+            (data, hole) = ask()?;
+        }
         let from = start.min(model.len());
         let stop = data.unwrap_or(model.len());
         assert!(stop <= model.len() && data.is_none_or(|data| data >= start), "data at {data:?}");
