@@ -19,7 +19,7 @@ use serde_json::json;
 use crate::exit::{Exit, program};
 use crate::output::Output;
 use crate::progress::{ProgressLine, When};
-use crate::values::{choices, is_standard_input, names};
+use crate::values::{choices, is_stdio, names};
 
 /// The flags of every tool that moves bytes.
 #[derive(Debug, Args)]
@@ -95,7 +95,7 @@ impl CommonArgs {
 
     /// Takes one worker if standard input is named more than once: its readers take turns, in order.
     pub fn share_standard_input(&mut self, operands: &[PathBuf]) {
-        if operands.iter().filter(|path| is_standard_input(path)).count() > 1 {
+        if operands.iter().filter(|path| is_stdio(path)).count() > 1 {
             self.workers = Some(1);
         }
     }

@@ -11,19 +11,19 @@ use fullbore::file::File;
 use fullbore::lock::Mutex;
 use fullbore::operation::Fold;
 use fullbore::pattern::{Executor, OrderedSender, Worker};
-use fullbore::sys::{self, AsHandle, FileKind, SeekFrom};
+use fullbore::sys::{self, AsHandle, FileKind, SeekFrom, Status};
 
 use crate::common_args::{CliRun, CommonArgs};
 use crate::exit::{Exit, message, program};
 use crate::progress::before_standard_input;
-use crate::values::is_standard_input;
+use crate::values::is_stdio;
 
 /// Opens the file of an argument: `-` is standard input.
 ///
 /// # Errors
 /// As [`File::open`].
 pub fn open(path: &Path, worker: &mut Worker) -> fullbore::Result<File> {
-    if is_standard_input(path) { standard_input() } else { worker.open(path) }
+    if is_stdio(path) { standard_input() } else { worker.open(path) }
 }
 
 /// Replaces operands with `*` and `?` by the matching names, in alphabetical order: the shells of Windows leave that to programs.
@@ -77,10 +77,17 @@ pub fn seek_standard_input(offset: u64) {
     let _ = sys::seek(sys::stdin(), SeekFrom::Start(offset));
 }
 
+/// Returns the status of the file of an argument: `-` is standard input.
+///
+/// # Errors
+/// If the system call fails.
+pub fn stat(path: &Path) -> sys::Result<Status> {
+    if is_stdio(path) { sys::status(sys::stdin()) } else { sys::stat(path) }
+}
+
 /// True if `path` (`-` is standard input) is a pipe or terminal, whose writer may still be writing.
 pub fn is_stream(path: &Path) -> bool {
-    let stat = if is_standard_input(path) { sys::status(sys::stdin()) } else { sys::stat(path) };
-    stat.is_ok_and(|stat| stat.kind() != FileKind::Regular)
+    stat(path).is_ok_and(|stat| stat.kind() != FileKind::Regular)
 }
 
 /// Folds `operation` over each file of an argument list (standard input if it is empty) and passes the results to

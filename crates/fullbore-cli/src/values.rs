@@ -8,8 +8,9 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, ValueEnum};
 use fullbore::file::Durability;
 
-/// True for the argument `-`. Comparing paths would take longer, and `-/` equals it.
-pub fn is_standard_input(path: &Path) -> bool {
+/// True for the argument `-`: standard input, or for an output standard output. Comparing paths would take longer, and `-/`
+/// equals it.
+pub fn is_stdio(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 

@@ -17,6 +17,7 @@ use fullbore_bench::{csv, report, table};
 
 use crate::exit::Exit;
 use fullbore_cli::for_each::expanded;
+use fullbore_cli::values::is_stdio;
 
 /// Show the results of a bench run, or compare several runs with the first
 ///
@@ -338,10 +339,6 @@ pub(super) fn table_options() -> TableOptions {
         columns => usize::from(columns).clamp(60, 120),
     });
     TableOptions { width, colour: may_colour(&std::io::stdout()) }
-}
-
-fn is_stdio(path: &Path) -> bool {
-    path.as_os_str() == "-"
 }
 
 fn name(path: &Path) -> String {

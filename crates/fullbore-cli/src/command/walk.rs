@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::HeldDir;
 use fullbore::sys::{self, AtFlags, Code, FileKind, OsStrExt};
-use fullbore_cli::values::is_standard_input;
+use fullbore_cli::values::is_stdio;
 
 /// Rules for following links and including hidden names.
 #[derive(Debug, Clone, Copy)]
@@ -118,7 +118,7 @@ impl<N: Iterator<Item = PathBuf>> Iterator for Walk<N> {
             let (path, named) = match self.open.last_mut() {
                 None => {
                     let path = self.named.next()?;
-                    let stdin = self.rules.stdin && is_standard_input(&path);
+                    let stdin = self.rules.stdin && is_stdio(&path);
                     if stdin || !fs::metadata(&path).is_ok_and(|it| it.is_dir()) {
                         return Some((path, Ok(None)));
                     }
@@ -129,10 +129,13 @@ impl<N: Iterator<Item = PathBuf>> Iterator for Walk<N> {
                         self.open.pop();
                         continue;
                     }
-                    Some((name, EntryKind::File)) => {
-                        return Some((joined(&open.path, &name), Ok(Some(open.held.clone()))));
+                    Some((name, kind)) => {
+                        let path = joined(&open.path, &name);
+                        if kind == EntryKind::File {
+                            return Some((path, Ok(Some(open.held.clone()))));
+                        }
+                        (path, false)
                     }
-                    Some((name, EntryKind::Directory)) => (open.path.join(name), false),
                 },
             };
             if let Err(error) = self.enter(path.clone(), named) {

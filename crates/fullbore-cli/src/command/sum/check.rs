@@ -10,7 +10,7 @@ use fullbore::pattern::{Executor, Worker};
 use fullbore::sys::{Code, OsStrExt};
 use fullbore_cli::common_args::CliRun;
 use fullbore_cli::for_each::{self, in_order, is_stream};
-use fullbore_cli::values::is_standard_input;
+use fullbore_cli::values::is_stdio;
 
 use super::flags::{CheckArgs, Sum, is_cksum};
 use super::lines::{end, error_line, escape, message, named, shown};
@@ -104,7 +104,7 @@ impl Checker {
         let first = self.last.load(Ordering::Relaxed).min(all.len() - 1);
         let mut bytes = 0;
         // A pipe cannot be read again.
-        let rounds: Vec<&[Hash]> = match is_standard_input(&expected.name) {
+        let rounds: Vec<&[Hash]> = match is_stdio(&expected.name) {
             true => vec![&all],
             false => {
                 let others = all[..first].chunks(1).chain(all[first + 1..].chunks(1));
@@ -310,7 +310,7 @@ impl VerdictReporter<'_> {
 
 /// Returns the name of a list for messages.
 fn list_name(path: &Path) -> String {
-    if is_standard_input(path) { "'standard input'".to_owned() } else { shown(path) }
+    if is_stdio(path) { "'standard input'".to_owned() } else { shown(path) }
 }
 
 fn is_blake3(algorithm: &'static Algorithm) -> bool {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use fullbore::operation::hash::Algorithm;
 use fullbore_cli::for_each::standard_stream;
-use fullbore_cli::values::is_standard_input;
+use fullbore_cli::values::is_stdio;
 
 use super::parse::{ChecksumLine, ParsedLine, Parser};
 
@@ -38,7 +38,7 @@ impl Lists {
     }
 
     fn open(&mut self, path: PathBuf) -> io::Result<()> {
-        let file = if is_standard_input(&path) { standard_stream()? } else { fs::File::open(&path)? };
+        let file = if is_stdio(&path) { standard_stream()? } else { fs::File::open(&path)? };
         self.open = Some((path, BufReader::new(file), 0));
         Ok(())
     }
@@ -58,7 +58,7 @@ impl Iterator for Lists {
                 });
             };
             line.clear();
-            let is_stdin = path.as_os_str() == "-";
+            let is_stdin = is_stdio(path);
             match next_line(from, &mut line) {
                 Err(_) => {
                     let path = path.clone();
@@ -74,7 +74,7 @@ impl Iterator for Lists {
             match self.parser.line(&line) {
                 ParsedLine::Nothing => {}
                 // The list itself is on standard input: reading it as a file would take the lines that follow.
-                ParsedLine::ChecksumLine(expected) if is_stdin && expected.name.as_os_str() == "-" => {
+                ParsedLine::ChecksumLine(expected) if is_stdin && is_stdio(&expected.name) => {
                     return Some(Item::Malformed(*number, self.parser.tag()));
                 }
                 ParsedLine::ChecksumLine(expected) => return Some(Item::ChecksumLine(expected)),

@@ -15,7 +15,7 @@ use fullbore::operation::hash::{Digest, Hash};
 use fullbore::pattern::{Executor, Worker};
 use fullbore_cli::common_args::CliRun;
 use fullbore_cli::for_each::{self, in_order, propagate_cancelled};
-use fullbore_cli::values::is_standard_input;
+use fullbore_cli::values::is_stdio;
 
 pub(crate) use self::flags::Sum;
 use self::flags::is_cksum;
@@ -85,7 +85,7 @@ impl Sum {
                 shape,
                 zero: self.zero,
                 base64: self.base64,
-                unnamed: files == [Path::new("-")] && !dashed,
+                unnamed: matches!(&files[..], [only] if is_stdio(only)) && !dashed,
                 sized: cksum,
             },
             json: self.json,
@@ -96,7 +96,7 @@ impl Sum {
         };
         let passes = Passes::default();
         let sums = |name: &Path, listed: Option<HeldDir>, executor: &Executor<'_>, worker: &mut Worker| {
-            if self.keyed && is_standard_input(name) {
+            if self.keyed && is_stdio(name) {
                 let what = "the key is already read from it";
                 return Err(Error::new(ErrorKind::Invalid, "read", "standard input", what));
             }

@@ -9,7 +9,7 @@ use fullbore::operation::Split;
 use fullbore::operation::hash::{Digest, Hash, MultiHash, PipelinedHashes};
 use fullbore::pattern::{Executor, Worker};
 use fullbore_cli::for_each;
-use fullbore_cli::values::is_standard_input;
+use fullbore_cli::values::is_stdio;
 
 /// Files shorter than this, in bytes, are hashed by the reading thread: helper threads cost more than they save.
 const SMALL: u64 = 2 << 20;
@@ -28,7 +28,7 @@ impl Passes {
         executor: &Executor<'_>,
         worker: &mut Worker,
     ) -> Result<(u64, Vec<Digest>)> {
-        let turn = is_standard_input(name).then(|| for_each::STANDARD_INPUT.lock());
+        let turn = is_stdio(name).then(|| for_each::STANDARD_INPUT.lock());
         let file = open(worker)?;
         let seekable = turn.is_some() && file.seekable_len().is_ok_and(|len| len.is_some());
         let found = self.of(hashes, &file, executor, worker);

@@ -14,7 +14,7 @@ use fullbore::sys::{self, OsStrExt, OsStringExt};
 
 use fullbore_cli::exit::{Exit, program, reason, system_reason};
 use fullbore_cli::for_each::{seek_standard_input, standard_input, standard_stream};
-use fullbore_cli::values::is_standard_input;
+use fullbore_cli::values::is_stdio;
 
 pub(super) enum Input {
     File(PathBuf),
@@ -153,7 +153,7 @@ impl Inputs {
                 listed_in(list),
                 self.number
             )),
-            (b"-", Some(list)) if is_standard_input(list) => Input::Diagnostic(
+            (b"-", Some(list)) if is_stdio(list) => Input::Diagnostic(
                 "when reading file names from stdin, no file name of '-' allowed".to_owned(),
             ),
             (b"-", _) => self.standard_input(true),
@@ -198,7 +198,7 @@ impl Iterator for Inputs {
 }
 
 fn listed(list: &Path, encoding: Encoding) -> Result<Names, Diagnostic> {
-    let file = match is_standard_input(list) {
+    let file = match is_stdio(list) {
         true => standard_stream(),
         false => fs::File::open(list),
     };

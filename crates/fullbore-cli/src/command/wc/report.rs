@@ -5,10 +5,10 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use fullbore::operation::{Counts, Encoding};
-use fullbore::sys::{self, FileKind, OsStrExt};
+use fullbore::sys::{FileKind, OsStrExt};
 use fullbore_cli::common_args::CliRun;
 use fullbore_cli::exit::Exit;
-use fullbore_cli::values::is_standard_input;
+use fullbore_cli::for_each;
 use serde_json::{Map, Value};
 
 use super::files::FileResult;
@@ -69,11 +69,7 @@ impl Columns {
         let Some(files) = files.filter(|files| files.len() != 1 || self.number() != 1) else { return 1 };
         let (mut sum, mut least) = (0_u64, 1);
         for path in files {
-            let found = match is_standard_input(path) {
-                true => sys::status(sys::stdin()),
-                false => sys::stat(path),
-            };
-            match found {
+            match for_each::stat(path) {
                 Ok(found) if found.kind() == FileKind::Regular => {
                     sum = sum.saturating_add(found.size);
                 }
