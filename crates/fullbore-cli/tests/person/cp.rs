@@ -36,6 +36,11 @@ fn no_clobber_and_dangling_links_are_not_forced() {
         symlink("nowhere", dir.at("further/name")).unwrap();
         ours(&dir, "cp -n --preserve=links new name further").succeeds();
         assert_eq!(fs::read_link(dir.at("further/name")).unwrap(), Path::new("nowhere"));
+        // The order of the sources decides: the first name is not written through the link.
+        fs::remove_file(dir.at("further/new")).unwrap();
+        let ended = ours(&dir, "cp -n --preserve=links name new further");
+        ended.fails(1, &["cp: not writing through dangling symlink 'further/name'\n"]);
+        assert_eq!(dir.read("further/new"), b"new");
     }
     ours(&dir, "cp --update=none-fail new old").fails(1, &["not replacing 'old'"]);
     ours(&dir, "cp --update=none new old").succeeds();

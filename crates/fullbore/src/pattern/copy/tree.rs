@@ -1,6 +1,6 @@
 //! Files and trees: workers walk the sources and create the copies.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -86,7 +86,8 @@ fn workers(pairs: &[(PathBuf, PathBuf)], options: &CopyOptions, workers: Option<
     workers.unwrap_or_else(|| processors().min(CROWD)).max(1).min(spare())
 }
 
-/// Runs of sources that can be copied concurrently: no target is that of another one or inside it.
+/// Runs of sources that can be copied concurrently: no target is that of another one or inside it, and a link in the place of a
+/// target does not depend on which name of a file is copied first.
 fn waves<'p>(pairs: &'p [(PathBuf, PathBuf)], options: &CopyOptions) -> Vec<&'p [(PathBuf, PathBuf)]> {
     // Names are reported in order; targets without a last name (`.`) share a directory with the others.
     let nameless = pairs.iter().any(|(_, target)| split(target).1 == ".");
@@ -95,18 +96,45 @@ fn waves<'p>(pairs: &'p [(PathBuf, PathBuf)], options: &CopyOptions) -> Vec<&'p 
     }
     let mut waves = Vec::new();
     let (mut targets, mut above) = (HashSet::new(), HashSet::new());
+    // Files with several names, by identity; true if the target of a name is a link.
+    let mut names = HashMap::new();
     let mut start = 0;
-    for (at, (_, target)) in pairs.iter().enumerate() {
-        if above.contains(target.as_path()) || target.ancestors().any(|around| targets.contains(around)) {
+    for (at, (source, target)) in pairs.iter().enumerate() {
+        let named = (pairs.len() > 1).then(|| several_names(source, target, options)).flatten();
+        let ordered =
+            named.is_some_and(|(file, link)| names.get(&file).is_some_and(|&earlier| earlier || link));
+        if ordered
+            || above.contains(target.as_path())
+            || target.ancestors().any(|around| targets.contains(around))
+        {
             waves.push(&pairs[start..at]);
             (targets, above) = Default::default();
+            names.clear();
             start = at;
+        }
+        if let Some((file, link)) = named {
+            *names.entry(file).or_insert(false) |= link;
         }
         targets.insert(target.as_path());
         above.extend(target.ancestors());
     }
     waves.push(&pairs[start..]);
     waves
+}
+
+/// The identity of a source whose further names become links to its copy, and whether its target is a symbolic link.
+fn several_names(source: &Path, target: &Path, options: &CopyOptions) -> Option<((u64, u64), bool)> {
+    if !options.preserve.links {
+        return None;
+    }
+    let follow = options.follow != Follow::None;
+    let flags = if follow { AtFlags::empty() } else { AtFlags::NOFOLLOW };
+    let stat = sys::stat_at(sys::CURRENT_DIRECTORY, source, flags).ok()?;
+    if stat.kind() == FileKind::Directory || stat.nlink < 2 && !follow {
+        return None;
+    }
+    let there = sys::stat_at(sys::CURRENT_DIRECTORY, target, AtFlags::NOFOLLOW);
+    Some((stat.identity(), there.is_ok_and(|there| there.kind() == FileKind::Symlink)))
 }
 
 impl TreeCopy<'_> {
