@@ -1,6 +1,6 @@
 //! GNU flag rules: a flag may be repeated, and long flags may be abbreviated.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 
 use clap::{Arg, Command};
 
@@ -43,6 +43,14 @@ fn settings(command: Command, name: &str) -> Command {
         .args_override_self(true)
         // ripgrep takes no abbreviations; a setting of the top-level command would apply to it too.
         .infer_long_args(!["grep", "fullbore"].contains(&name))
+}
+
+/// Returns the index from which all words are operands. None of them begins with a dash or is empty. After the last such word,
+/// one word may be its value; the next one is left to clap, since some flags conflict with operands.
+pub(super) fn operands_from(words: &[OsString]) -> usize {
+    let is_special = |word: &OsString| word.is_empty() || word.as_encoded_bytes().starts_with(b"-");
+    let last = words.iter().rposition(is_special).unwrap_or(0);
+    words.len().min(last + 3)
 }
 
 fn is_gnu(name: &str) -> bool {

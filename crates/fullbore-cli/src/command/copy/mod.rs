@@ -6,7 +6,7 @@ mod operands;
 mod options;
 
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use fullbore::lock::Mutex;
@@ -50,6 +50,11 @@ impl FromArgMatches for Copy {
 }
 
 impl Copy {
+    /// The operands.
+    pub(crate) fn paths(&mut self) -> &mut Vec<PathBuf> {
+        &mut self.flags.paths
+    }
+
     pub(crate) fn run(self) -> Result<(), Exit> {
         let Self { flags, order } = &self;
         let mut options = flags.options(order)?;

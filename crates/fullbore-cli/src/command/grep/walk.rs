@@ -1,14 +1,16 @@
 //! Walks directories for haystacks. A single directory, if it is small, is walked by several threads before the
 //! search begins.
 
-use std::cmp::Reverse;
-use std::panic;
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
+use std::{mem, panic, vec};
 
 use fullbore::lock::Mutex;
 use fullbore::sys::{OsStrExt, is_separator};
@@ -179,10 +181,10 @@ fn walk_at_once(builder: &WalkBuilder, kind: WalkKind) -> Option<impl Iterator<I
         }
     };
     let started = thread::Builder::new().name(NAME.into()).spawn(run);
-    let mut all = Keyed::new();
+    let mut runs = Vec::new();
     while started.is_ok() {
         match gathered.recv() {
-            Ok(WalkMessage::Items(mut mine)) => all.append(&mut mine),
+            Ok(WalkMessage::Items(mine)) => runs.push(mine),
             Ok(WalkMessage::Done) => break,
             Ok(WalkMessage::Failed) | Err(_) => {
                 // The threads still walking stop at their next entry.
@@ -195,10 +197,63 @@ fn walk_at_once(builder: &WalkBuilder, kind: WalkKind) -> Option<impl Iterator<I
     if much.load(Relaxed) {
         return None;
     }
-    // Each thread contributes a sorted run, which this sort takes advantage of.
-    by_key(&mut all);
-    Some(all.into_iter().map(|(_, item)| item))
+    Some(Merged(runs.into_iter().filter_map(Run::new).collect()))
 }
+
+/// The items of sorted runs in order, merged as they are taken: the search begins without waiting for a sort of all.
+struct Merged(BinaryHeap<Run>);
+
+/// A sorted run without its first item, which is ready.
+struct Run {
+    first: (Vec<u8>, Item),
+    rest: vec::IntoIter<(Vec<u8>, Item)>,
+}
+
+impl Run {
+    fn new(items: Keyed) -> Option<Self> {
+        let mut rest = items.into_iter();
+        Some(Self { first: rest.next()?, rest })
+    }
+}
+
+impl Iterator for Merged {
+    type Item = Item;
+
+    fn next(&mut self) -> Option<Item> {
+        let mut run = self.0.peek_mut()?;
+        let (_, item) = match run.rest.next() {
+            Some(next) => mem::replace(&mut run.first, next),
+            None => PeekMut::pop(run).first,
+        };
+        Some(item)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let len = self.0.iter().map(|run| 1 + run.rest.len()).sum();
+        (len, Some(len))
+    }
+}
+
+/// The greatest run has the smallest key, since a heap returns its greatest element.
+impl Ord for Run {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.first.0.cmp(&self.first.0)
+    }
+}
+
+impl PartialOrd for Run {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Run {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Run {}
 
 /// Returns a sort key that orders paths as if directories were sorted by name, one after the other.
 fn key(path: &Path) -> Vec<u8> {
@@ -208,11 +263,6 @@ fn key(path: &Path) -> Vec<u8> {
 }
 
 type Keyed = Vec<(Vec<u8>, Item)>;
-
-/// Items without a path come first: they are errors.
-fn by_key(items: &mut Keyed) {
-    items.sort_by(|(one, _), (other, _)| one.cmp(other));
-}
 
 /// The items found by one thread, sent when it ends.
 struct WalkBatch {
@@ -228,9 +278,10 @@ enum WalkMessage {
 
 impl Drop for WalkBatch {
     fn drop(&mut self) {
-        by_key(&mut self.items);
+        // Items without a path come first: they are errors.
+        self.items.sort_by(|(one, _), (other, _)| one.cmp(other));
         // After a failure nothing receives any more.
-        let _ = self.sender.send(WalkMessage::Items(std::mem::take(&mut self.items)));
+        let _ = self.sender.send(WalkMessage::Items(mem::take(&mut self.items)));
     }
 }
 

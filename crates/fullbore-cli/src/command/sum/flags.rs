@@ -22,7 +22,7 @@ const LONGEST: u64 = 16 << 20;
 pub(crate) struct Sum {
     /// Files, or with --check lists; - or no file is standard input
     #[arg(value_name = "FILE", value_parser = path())]
-    pub(super) files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
 
     /// Algorithm [default: blake3]; several, repeated or comma-separated, are computed in one pass (with tagged lines)
     #[arg(short, long = "algorithm", value_name = "NAME", value_parser = algorithms)]

@@ -3,7 +3,6 @@
 mod files;
 mod report;
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -61,8 +60,8 @@ pub(crate) struct Wc {
     json: bool,
 
     /// Files; - or no file is standard input
-    #[arg(value_name = "FILE")]
-    files: Vec<OsString>,
+    #[arg(value_name = "FILE", value_parser = path())]
+    pub(crate) files: Vec<PathBuf>,
 
     /// Report the vector instructions that the processor supports
     #[arg(long)]
@@ -83,15 +82,14 @@ struct WcContext<'a> {
 }
 
 impl Wc {
-    pub(crate) fn run(self) -> Result<(), Exit> {
+    pub(crate) fn run(mut self) -> Result<(), Exit> {
         let encoding = environment::encoding();
         let columns = self.columns();
         let run = self.common.begin()?;
         if self.debug {
             environment::report_vectors(&["avx2"]);
         }
-        let named =
-            (!self.files.is_empty()).then(|| expanded(self.files.iter().map(PathBuf::from).collect()));
+        let named = Some(std::mem::take(&mut self.files)).filter(|files| !files.is_empty()).map(expanded);
         let inputs = Inputs::new(named, self.files0_from.as_deref(), encoding).map_err(Diagnostic::fatal)?;
         let width = if self.total == Total::Only { 1 } else { columns.width(inputs.known()) };
         let context = WcContext {
