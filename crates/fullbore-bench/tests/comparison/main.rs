@@ -14,6 +14,7 @@ use fullbore_bench::comparison::{
 };
 use fullbore_bench::document::{Document, Labels, Proof, Regime, Sample, SummaryOptions};
 use fullbore_bench::stats::{Bootstrap, Xoshiro256};
+use fullbore_testkit::cases;
 use pair::{Law, Spread, document, labels};
 
 fn outcome(baseline: &Document, this: &Document, options: &Options) -> Result<Comparison, Error> {
@@ -112,27 +113,25 @@ const SPREADS: [Spread; 6] = [
 
 #[test]
 fn unchanged_cells_differ_in_at_most_five_percent() {
-    for spread in SPREADS {
-        for samples in [6, 8, 15] {
-            let law = Law { spread, samples, cost: 0.0, ..Law::default() };
-            let (mut different, mut cells) = (0, 0);
-            for seed in 0..25 {
-                let [a, b] =
-                    [2 * seed, 2 * seed + 1].map(|seed| document(&vec![law.clone(); 40], 1000 + seed));
-                let tally = compared(&a, &b, &quick(Options::default())).others[0].verdict_counts;
-                different += tally.slower + tally.faster;
-                cells += tally.compared;
-                assert!((tally.by_chance - 2.0).abs() < 1e-9);
-            }
-            assert_eq!(cells, 1000);
-            assert!(different <= 50, "{spread:?}, {samples} samples: {different} of 1000");
+    let every = SPREADS.into_iter().flat_map(|spread| [6, 8, 15].map(|samples| (spread, samples)));
+    for (spread, samples) in cases("unchanged cells", 4, every) {
+        let law = Law { spread, samples, cost: 0.0, ..Law::default() };
+        let (mut different, mut cells) = (0, 0);
+        for seed in 0..25 {
+            let [a, b] = [2 * seed, 2 * seed + 1].map(|seed| document(&vec![law.clone(); 40], 1000 + seed));
+            let tally = compared(&a, &b, &quick(Options::default())).others[0].verdict_counts;
+            different += tally.slower + tally.faster;
+            cells += tally.compared;
+            assert!((tally.by_chance - 2.0).abs() < 1e-9);
         }
+        assert_eq!(cells, 1000);
+        assert!(different <= 50, "{spread:?}, {samples} samples: {different} of 1000");
     }
 }
 
 #[test]
 fn conditions_on_many_cells_raise_few_false_alarms() {
-    for spread in SPREADS {
+    for spread in cases("false alarms", 3, SPREADS) {
         let law = Law { spread, cost: 0.0, ..Law::default() };
         let options = quick(failing("slower:1%"));
         let mut alarms = 0;

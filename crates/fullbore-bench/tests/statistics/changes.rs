@@ -4,6 +4,7 @@
 use fullbore_bench::stats::{
     Bootstrap, ChangePoint, Changes, Xoshiro256, change_points, find_modes, levels, median, warm_up,
 };
+use fullbore_testkit::cases;
 
 use crate::laws::{INDEPENDENT, Law, MEDIAN, bootstrap, share, within};
 
@@ -14,13 +15,13 @@ fn found(values: &[f64], run: u64) -> Changes {
 #[test]
 fn steady_series_have_none() {
     let correlated = [0.2, 0.4].map(Law::Correlated);
-    for law in INDEPENDENT.into_iter().chain([Law::EvenLevels]).chain(correlated) {
-        for n in [10, 20, 60] {
-            let runs = if n == 60 { 200 } else { 1000 };
-            let wrong = share(runs, 10, |run, rng| !found(&law.draw(n, rng), run).points.is_empty());
-            let most = if matches!(law, Law::Correlated(rho) if rho > 0.3) { 0.06 } else { 0.03 };
-            within(..=most, wrong, format!("{law:?}, {n} samples with change points"));
-        }
+    let laws = INDEPENDENT.into_iter().chain([Law::EvenLevels]).chain(correlated);
+    let every = laws.flat_map(|law| [10, 20, 60].map(|n| (law, n)));
+    for (law, n) in cases("steady series", 4, every) {
+        let runs = if n == 60 { 200 } else { 1000 };
+        let wrong = share(runs, 10, |run, rng| !found(&law.draw(n, rng), run).points.is_empty());
+        let most = if matches!(law, Law::Correlated(rho) if rho > 0.3) { 0.06 } else { 0.03 };
+        within(..=most, wrong, format!("{law:?}, {n} samples with change points"));
     }
 }
 

@@ -4,6 +4,7 @@
 use std::time::Instant;
 
 use fullbore_bench::stats::{Bootstrap, Xoshiro256, fit_cost_samples, half_power};
+use fullbore_testkit::cases;
 
 use crate::laws::{INDEPENDENT, Law, MEDIAN, bootstrap, share, within};
 
@@ -15,16 +16,18 @@ fn coverage(law: Law, samples: usize) -> f64 {
 
 #[test]
 fn of_independent_samples() {
-    for law in INDEPENDENT.into_iter().chain([Law::EvenLevels, Law::Drifting]) {
+    let laws = INDEPENDENT.into_iter().chain([Law::EvenLevels, Law::Drifting]);
+    let every = laws.flat_map(|law| {
         let more: &[usize] = match law {
             Law::Normal(_) | Law::Exponential => &[7, 9, 11, 15, 30, 60],
             _ => &[],
         };
-        for &samples in [6, 10, 20, 50].iter().chain(more) {
-            // A drift counted as noise widens the interval; elsewhere "always" would mean uselessly wide.
-            let most = if law == Law::Drifting { 1.1 } else { 0.995 };
-            within(0.93..most, coverage(law, samples), format!("{law:?}, {samples} samples"));
-        }
+        [6, 10, 20, 50].into_iter().chain(more.iter().copied()).map(move |samples| (law, samples))
+    });
+    for (law, samples) in cases("intervals of samples", 4, every) {
+        // A drift counted as noise widens the interval; elsewhere "always" would mean uselessly wide.
+        let most = if law == Law::Drifting { 1.1 } else { 0.995 };
+        within(0.93..most, coverage(law, samples), format!("{law:?}, {samples} samples"));
     }
 }
 
@@ -71,7 +74,7 @@ fn half_power_intervals_hold_the_crossing() {
     for (name, rate) in CURVES {
         let exact: Vec<(u64, Vec<f64>)> = SIZES.map(|size| (size, vec![rate(size as f64)])).to_vec();
         let truth = half_power(&exact, &Bootstrap::default()).unwrap().crossing.unwrap().value;
-        for (noise, n) in [(0.02, 5), (0.05, 9), (0.05, 20)] {
+        for (noise, n) in cases("half-power intervals", 3, [(0.02, 5), (0.05, 9), (0.05, 20)]) {
             let mut width = 0.0;
             let held = share(1000, 20, |run, rng| {
                 let mut draw = |size: u64| -> Vec<f64> {

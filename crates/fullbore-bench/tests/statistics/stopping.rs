@@ -1,6 +1,7 @@
 //! Stopping on precision: intervals of cells measured until they are narrow still hold the truth.
 
 use fullbore_bench::stats::{Bootstrap, StopRule};
+use fullbore_testkit::cases;
 
 use crate::laws::{Law, MEDIAN, bootstrap, share};
 
@@ -59,7 +60,7 @@ fn stopped_cells_hold_the_truth() {
         (Law::Correlated(0.2), 0.05),
         (Law::Correlated(0.2), 0.08),
     ];
-    for (law, width) in fullbore_testkit::cases("laws of samples", 5, laws) {
+    for (law, width) in cases("laws of samples", 12, laws) {
         let (held, _) = stopped(law, width);
         assert!((0.93..0.995).contains(&held), "{law:?} to {width}: {held}");
     }

@@ -1,6 +1,7 @@
 //! Pairs without difference are called different in at most 5% of runs, and different ones are rarely called equal.
 
 use fullbore_bench::stats::{Bootstrap, Comparison, Verdict, compare_paired, compare_rates};
+use fullbore_testkit::cases;
 
 use crate::laws::{INDEPENDENT, Law, bootstrap, share, within};
 
@@ -26,10 +27,10 @@ fn called_different(law: Law, [n, m]: [usize; 2], seed: u64) {
 
 #[test]
 fn pairs_without_difference() {
-    for law in INDEPENDENT.into_iter().chain([Law::EvenLevels, Law::Drifting]) {
-        for counts in [[2, 20], [4, 4], [6, 15], [20, 20]] {
-            called_different(law, counts, 1);
-        }
+    let laws = INDEPENDENT.into_iter().chain([Law::EvenLevels, Law::Drifting]);
+    let every = laws.flat_map(|law| [[2, 20], [4, 4], [6, 15], [20, 20]].map(|counts| (law, counts)));
+    for (law, counts) in cases("pairs without difference", 3, every) {
+        called_different(law, counts, 1);
     }
 }
 

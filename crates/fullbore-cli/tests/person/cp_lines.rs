@@ -32,7 +32,7 @@ fn common_command_lines_match_gnu() {
     nasty(&dir, "template with source/source");
     let mut wrong = Vec::new();
     let lines = LINES_OF_EVERY_VERSION.lines().chain(if known { LINES } else { "" }.lines());
-    for arguments in cases("command lines of cp", 2, lines) {
+    for arguments in cases("command lines of cp", 4, lines) {
         let template = if arguments.contains("source") { "template with source" } else { "template" };
         let [theirs, ours] = [false, true].map(|ours| {
             dir.shell(&format!("cp -a '{template}' place")).succeeds();

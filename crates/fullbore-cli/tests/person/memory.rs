@@ -24,7 +24,7 @@ fn a_gibibyte_takes_no_more_memory_than_the_budget() {
         "request=32M,workers=4",
         "workers=64,model=striped",
     ];
-    for strategy in cases("memory of a gibibyte", 2, named.chain(more)) {
+    for strategy in cases("memory of a gibibyte", 3, named.chain(more)) {
         let options = ["--json", "--strategy", strategy];
         // The output is discarded, so the file system's own memory does not matter.
         let ended = run(&mut transform("none", &input, NULL.as_ref(), &options));

@@ -39,18 +39,18 @@ fn output_matches_the_peers() {
         let every = options.iter().flat_map(|options| more.map(|more| (*options, more)));
         let reasons = ["missing: No such file or directory", "directory: Is a directory"];
         // The number of strategies is not a multiple of the step.
-        for (options, more) in cases("sum with other strategies", 4, every) {
+        for (options, more) in cases("sum with other strategies", 7, every) {
             let [mut ours, theirs] = pair.commands(options, &[""; 0]);
             ours.args(more.split_whitespace());
             pair.run_both(&format!("{more} {options}"), [ours, theirs], |command| {
                 run(command.arg("--").args(&names)).fails(1, &reasons)
             });
         }
-        for file in corpus.readable().filter(told) {
+        for file in cases("sum on the corpus", 3, corpus.readable().filter(told)) {
             pair.file("", file);
             pair.file("--tag", file);
         }
-        for file in corpus.plain() {
+        for file in cases("sum of pipes", 3, corpus.plain()) {
             pair.pipe("", file);
             pair.pipe("-", file);
         }
@@ -164,7 +164,7 @@ fn lists_are_checked_as_the_peers_check_them() {
         };
         let lists = ["list", "good", "gone", "some", "flawed", "junk", "good list good"];
         let every = options.iter().flat_map(|options| lists.map(|lists| (*options, lists)));
-        for (options, lists) in cases("checked lists", 3, every) {
+        for (options, lists) in cases("checked lists", 5, every) {
             let what = format!("{peer} -c {options} {lists}");
             let theirs = run(&mut of(&dir, &what));
             for workers in ["1", "3"] {

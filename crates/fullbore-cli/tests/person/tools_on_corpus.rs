@@ -34,7 +34,7 @@ fn cmp_compares_as_gnu_cmp_does() {
         }
     }
     // The number of files must not be a multiple of the step: each is compared with others than in the row before.
-    let step = if plain.len().is_multiple_of(7) { 8 } else { 7 };
+    let step = if plain.len().is_multiple_of(13) { 14 } else { 13 };
     for (flags, names) in cases("cmp on the corpus", step, pairs) {
         pair.paths(flags, &names);
     }
@@ -43,7 +43,7 @@ fn cmp_compares_as_gnu_cmp_does() {
         pair.paths("", &[&file.name, text]);
         pair.paths("", &[text, &file.name]);
     }
-    for file in corpus.plain() {
+    for file in cases("cmp of pipes", 3, corpus.plain()) {
         pair.pipe("- text", file);
         pair.pipe("text", file);
     }

@@ -63,17 +63,17 @@ fn hostile_files_count_alike_alone_and_together() {
     for locale in LOCALES {
         pair.locale = locale;
         let every = FLAGS.split('|').flat_map(|flags| sets.iter().map(move |names| (flags, names)));
-        for (flags, names) in cases("wc of several files", 3, every) {
+        for (flags, names) in cases("wc of several files", 13, every) {
             let input = "stdin words ä\u{3000}x".as_bytes();
             pair.run_both(&format!("{flags} {names:?}"), pair.commands(flags, names), |command| {
                 run_with(command, input)
             });
         }
         let every = FLAGS.split('|').flat_map(|flags| corpus.readable().map(move |file| (flags, file)));
-        for (flags, file) in cases("wc on the corpus", 7, every) {
+        for (flags, file) in cases("wc on the corpus", 37, every) {
             pair.file(flags, file);
         }
-        for file in cases("wc of pipes", 2, corpus.plain()) {
+        for file in cases("wc of pipes", 7, corpus.plain()) {
             pair.pipe("-clmwL", file);
             pair.pipe("-lw -", file);
         }
