@@ -36,7 +36,7 @@ use fullbore_cli::for_each::expanded;
 pub(crate) struct Grep {
     /// Pattern, unless -e or -f gives one, then files and directories; - is standard input
     #[arg(value_name = "PATTERN|PATH")]
-    arguments: Vec<OsString>,
+    pub(crate) arguments: Vec<OsString>,
 
     #[command(flatten)]
     args: GrepArgs,

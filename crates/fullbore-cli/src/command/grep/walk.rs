@@ -4,6 +4,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
+use std::iter::Peekable;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -14,12 +15,13 @@ use std::{mem, panic, vec};
 
 use fullbore::lock::Mutex;
 use fullbore::sys::{OsStrExt, is_separator};
+use fullbore_cli::values::is_stdio;
 use ignore::overrides::{Override, OverrideBuilder};
 use ignore::types::Types;
 use ignore::{WalkBuilder, WalkState};
 
 use super::args::{GrepArgs, Listing, SortBy};
-use super::haystacks::{Item, SearchPaths, WalkKind, items, types};
+use super::haystacks::{Haystack, Item, SearchPaths, WalkKind, items, types};
 
 /// Limits of the walk before the search: number of files, and duration.
 const AT_ONCE: (usize, Duration) = (1 << 16, Duration::from_millis(100));
@@ -58,55 +60,33 @@ impl FileFilters {
     }
 }
 
-/// Lists all haystacks in order, with messages, before the search begins. Up to `workers` threads walk the directories.
-pub(crate) fn walk(
-    args: &GrepArgs,
+/// Lists all haystacks in order, with messages. Up to `workers` threads walk a single directory before the search begins.
+pub(crate) fn walk<'a>(
+    args: &'a GrepArgs,
     search_paths: &SearchPaths,
     filters: FileFilters,
     workers: usize,
-) -> Box<dyn Iterator<Item = Item> + Send> {
-    let mut builder = WalkBuilder::new(&search_paths.paths[0]);
-    for path in &search_paths.paths[1..] {
-        builder.add(path);
-    }
-    let mut notes = Vec::new();
-    if !args.no_ignore_files {
-        let wrong = args.ignore_files.iter().filter_map(|path| builder.add_ignore(path));
-        notes.extend(wrong.map(|error| Item::Remark(error.to_string())));
-    }
-    builder
-        .max_depth(args.max_depth)
-        .follow_links(args.follow)
-        .max_filesize(args.max_filesize)
-        .same_file_system(args.one_file_system)
-        .skip_stdout(args.listing != Some(Listing::Files))
-        .overrides(filters.globs)
-        .types(filters.types)
-        .hidden(!args.hidden)
-        .parents(!args.no_ignore_parent)
-        .ignore(!args.no_ignore_dot)
-        .git_global(!args.no_ignore_vcs && !args.no_ignore_global)
-        .git_ignore(!args.no_ignore_vcs)
-        .git_exclude(!args.no_ignore_vcs && !args.no_ignore_exclude)
-        .require_git(!args.no_require_git)
-        .ignore_case_insensitive(args.ignore_file_case_insensitive)
-        .current_dir(filters.here);
-    if !args.no_ignore_dot {
-        builder.add_custom_ignore_filename(".rgignore");
-    }
+) -> Box<dyn Iterator<Item = Item> + Send + 'a> {
     let kind = WalkKind { implicit: search_paths.implicit, serial: search_paths.serial(args) };
+    let (mut builder, notes) = builder(args, &filters, &search_paths.paths[..1]);
+    let notes = notes.into_iter().map(Item::Remark);
     // Results are printed in file order, so a stable order costs nothing more.
-    if args.sort.is_none_or(|sort| sort.by == SortBy::Path && !sort.reverse) {
-        if let ([root], true) = (search_paths.paths.as_slice(), workers > 1)
-            && root.is_dir()
-            && let Some(items) = walk_at_once(builder.threads(workers), kind)
-        {
-            return Box::new(notes.into_iter().chain(items));
-        }
-        builder.sort_by_file_name(Ord::cmp);
+    let sorted = args.sort.is_none_or(|sort| sort.by == SortBy::Path && !sort.reverse);
+    if let ([root], true) = (search_paths.paths.as_slice(), sorted && workers > 1)
+        && root.is_dir()
+        && let Some(items) = walk_at_once(builder.threads(workers), kind)
+    {
+        return Box::new(notes.chain(items));
     }
-    let items = builder.build().flat_map(move |entry| items(entry, kind));
-    let items = notes.into_iter().chain(items);
+    let walk = move |paths: &[PathBuf]| {
+        let (mut builder, _) = self::builder(args, &filters, paths);
+        if sorted {
+            builder.sort_by_file_name(Ord::cmp);
+        }
+        builder.build().flat_map(move |entry| items(entry, kind))
+    };
+    let items =
+        notes.chain(Roots { paths: search_paths.paths.clone().into_iter().peekable(), walk, open: None });
     match args.sort {
         Some(sort) if sort.by != SortBy::Path || sort.reverse => {
             let (mut haystacks, others): (Vec<_>, Vec<_>) =
@@ -117,6 +97,68 @@ pub(crate) fn walk(
         // All workers search an only file if it is known to be that.
         _ if search_paths.one_file => Box::new(items.collect::<Vec<_>>().into_iter()),
         _ => Box::new(items),
+    }
+}
+
+/// Returns a builder of walks of `paths`, and the errors in ignore files of the command line.
+fn builder(args: &GrepArgs, filters: &FileFilters, paths: &[PathBuf]) -> (WalkBuilder, Vec<String>) {
+    let mut builder = WalkBuilder::new(&paths[0]);
+    for path in &paths[1..] {
+        builder.add(path);
+    }
+    let mut notes = Vec::new();
+    if !args.no_ignore_files {
+        let wrong = args.ignore_files.iter().filter_map(|path| builder.add_ignore(path));
+        notes.extend(wrong.map(|error| error.to_string()));
+    }
+    builder
+        .max_depth(args.max_depth)
+        .follow_links(args.follow)
+        .max_filesize(args.max_filesize)
+        .same_file_system(args.one_file_system)
+        .skip_stdout(args.listing != Some(Listing::Files))
+        .overrides(filters.globs.clone())
+        .types(filters.types.clone())
+        .hidden(!args.hidden)
+        .parents(!args.no_ignore_parent)
+        .ignore(!args.no_ignore_dot)
+        .git_global(!args.no_ignore_vcs && !args.no_ignore_global)
+        .git_ignore(!args.no_ignore_vcs)
+        .git_exclude(!args.no_ignore_vcs && !args.no_ignore_exclude)
+        .require_git(!args.no_require_git)
+        .ignore_case_insensitive(args.ignore_file_case_insensitive)
+        .current_dir(filters.here.clone());
+    if !args.no_ignore_dot {
+        builder.add_custom_ignore_filename(".rgignore");
+    }
+    (builder, notes)
+}
+
+/// The haystacks of the named paths in order. No filter applies to a named file, so it is not walked: the walk takes three
+/// inspections for it.
+struct Roots<F, W> {
+    paths: Peekable<vec::IntoIter<PathBuf>>,
+    walk: F,
+    open: Option<W>,
+}
+
+impl<F: Fn(&[PathBuf]) -> W, W: Iterator<Item = Item>> Iterator for Roots<F, W> {
+    type Item = Item;
+
+    fn next(&mut self) -> Option<Item> {
+        let is_file = |path: &PathBuf| !is_stdio(path) && path.is_file();
+        loop {
+            if let Some(item) = self.open.as_mut().and_then(Iterator::next) {
+                return Some(item);
+            }
+            let path = self.paths.next()?;
+            if is_file(&path) {
+                return Some(Item::Haystack(Haystack { path, named: true, stdin: false }));
+            }
+            let mut others = vec![path];
+            others.extend(std::iter::from_fn(|| self.paths.next_if(|path| !is_file(path))));
+            self.open = Some((self.walk)(&others));
+        }
     }
 }
 
