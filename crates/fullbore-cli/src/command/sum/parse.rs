@@ -141,8 +141,11 @@ impl Parser {
         // Digits that form a sum in hexadecimal are not tried as a base64 sum of another length.
         for hexadecimal in [true, false].into_iter().take(if base64 { 2 } else { 1 }) {
             let decode: fn(&[u8]) -> _ = if hexadecimal { unhex } else { unbase64 };
+            let whole = decode(token);
             for &algorithm in &candidates {
-                let digits = token.strip_prefix(prefix(algorithm).as_bytes()).unwrap_or(token);
+                let prefixed = token.strip_prefix(prefix(algorithm).as_bytes());
+                let prefixed = prefixed.filter(|digits| digits.len() < token.len()).map(decode);
+                let decoded = prefixed.as_ref().unwrap_or(&whole).as_ref();
                 // The number of hexadecimal digits is the length of a blake2b or blake3 sum, unless another algorithm is
                 // possible. Every word of four letters is base64.
                 let any = match algorithm.name {
@@ -152,9 +155,9 @@ impl Parser {
                 };
                 let any_length = hexadecimal && self.requested.len() == 1;
                 let fits = |len| len == algorithm.len || any_length && any.contains(&len);
-                if let Some(decoded) = decode(digits).filter(|sum| fits(sum.len())) {
+                if let Some(decoded) = decoded.filter(|sum| fits(sum.len())) {
                     found.push(algorithm);
-                    sum = decoded;
+                    sum.clone_from(decoded);
                 }
             }
             if !found.is_empty() {

@@ -40,12 +40,15 @@ impl FromStr for Digest {
 
     fn from_str(digits: &str) -> Result<Self, ParseError> {
         let digit = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
-        let byte = |&[high, low]: &[u8; 2]| Some(digit(high)? << 4 | digit(low)?);
-        let (pairs, rest) = digits.as_bytes().as_chunks();
-        let bytes: Option<Vec<u8>> = pairs.iter().map(byte).collect();
         // Without the text, which may be long: lists of sums are searched for digests by trial.
         let invalid = || ParseError::new("a digest is written as two hexadecimal digits per byte");
-        bytes.filter(|_| rest.is_empty()).map(Self).ok_or_else(invalid)
+        let (pairs, rest) = digits.as_bytes().as_chunks();
+        let mut bytes = Vec::with_capacity(pairs.len());
+        for &[high, low] in pairs {
+            let byte = digit(high).zip(digit(low)).map(|(high, low)| high << 4 | low);
+            bytes.push(byte.ok_or_else(invalid)?);
+        }
+        if rest.is_empty() { Ok(Self(bytes)) } else { Err(invalid()) }
     }
 }
 
