@@ -24,8 +24,8 @@ impl Dispatch {
             let thread = std::thread::Builder::new().name("fullbore-io".into());
             match thread.spawn(move || this.work()) {
                 Ok(_) => core.workers += 1,
-                // No thread will ever take them: fail instead of waiting.
-                Err(error) if core.workers == 0 => {
+                // The others, if any, wait for other processes, or for one of these operations: fail instead of waiting.
+                Err(error) if core.workers <= core.waiting => {
                     while let Some(key) = core.ready.pop_front() {
                         core.finish(key, Err(not_started(&error)));
                     }
@@ -42,11 +42,11 @@ impl Dispatch {
         let mut core = self.lock();
         core.waiting += 1;
         core.slots.limit += slots;
-        self.start(&mut core);
-        self.hand_over(&mut core);
         if !core.ready.is_empty() {
             self.hire(&mut core);
         }
+        self.start(&mut core);
+        self.hand_over(&mut core);
         self.unlock(core);
         WaitingBeside { dispatch: self.clone(), slots }
     }
@@ -103,6 +103,8 @@ impl Dispatch {
                     core.give_back(key, file, loan);
                     let Some(outcome) = outcome else {
                         self.park(&mut core, key);
+                        self.start(&mut core);
+                        self.hand_over(&mut core);
                         self.unlock(core);
                         core = self.lock();
                         continue;
@@ -267,6 +269,8 @@ impl Dispatch {
                     Err(error) => core.finish(key, Err((*error).into())),
                 }
             }
+            self.start(&mut core);
+            self.hand_over(&mut core);
             self.unlock(core);
         }
     }

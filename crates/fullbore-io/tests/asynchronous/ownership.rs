@@ -3,7 +3,7 @@
 use super::*;
 use fullbore_io::file::{Durability, Mode, OpenOptions};
 #[cfg(target_os = "linux")]
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 
 /// Opens a file for writes that are synced, which are never made in the first poll.
 fn synced_file(path: &Path, driver: &Driver) -> AsyncFile {
@@ -151,6 +151,11 @@ fn calls_end_where_no_thread_can_be_started() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let test = || {
         let maps = File::open("/proc/self/maps").unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("pipe");
+        fullbore_testkit::ground::fifo(&path);
+        let mut reader = std::fs::File::options().read(true).write(true).open(&path).unwrap();
+        let pipe = File::open_write(&path).unwrap();
         let nobody = 65_534;
         // SAFETY: changes the user of this thread and those that it starts, which the function of the C library does not.
         if unsafe { libc::syscall(libc::SYS_setresuid, nobody, nobody, nobody) } != 0 {
@@ -162,10 +167,19 @@ fn calls_end_where_no_thread_can_be_started() {
         for file in &started {
             block_on(file.len()).unwrap();
         }
+        // The only thread of this driver waits for another process.
+        let config = DriverConfig { backend: Backend::Threads, in_flight: 4, threads: 1 };
+        let [pipe, beside] = [pipe, maps.clone()].map({
+            let driver = Driver::new(config).unwrap();
+            move |file| AsyncFile::new(file, &driver)
+        });
+        let mut write = Box::pin(pipe.write_all_at(pattern(1 << 20), 0));
+        assert!(block_on(poll_once(write.as_mut())).is_none());
+        std::thread::sleep(Duration::from_millis(50));
         let old = getrlimit(Resource::Nproc);
         setrlimit(Resource::Nproc, Rlimit { current: Some(1), maximum: old.maximum }).unwrap();
         let read: Vec<_> = started.iter().map(|file| block_on(file.read_at(vec![0; 64], 0))).collect();
-        let refused: Vec<_> = fresh.iter().map(|file| block_on(file.len())).collect();
+        let refused: Vec<_> = fresh.iter().chain([&beside]).map(|file| block_on(file.len())).collect();
         setrlimit(Resource::Nproc, old).unwrap();
         for (result, bytes) in read {
             assert!(result.unwrap() > 0 && bytes.contains(&b'-'), "{bytes:?}");
@@ -174,6 +188,9 @@ fn calls_end_where_no_thread_can_be_started() {
             let message = "cannot inspect: cannot start a thread: Resource temporarily unavailable";
             assert_eq!(result.unwrap_err().to_string(), message);
         }
+        let reads = std::thread::spawn(move || reader.read_exact(&mut vec![0; 1 << 20]));
+        assert_eq!(block_on(write).0.unwrap(), 1 << 20);
+        reads.join().unwrap().unwrap();
     };
     let (done, ended) = channel();
     std::thread::spawn(move || done.send(std::panic::catch_unwind(test)));
