@@ -206,9 +206,9 @@ impl Job {
         right: impl Into<Input<'r>>,
     ) -> Result<PlannedPair<'_>> {
         let (left, right) = (left.into(), right.into());
-        let spec = self.spec_on(&[&left, &right]);
+        let specs = [self.spec_on(&left), self.spec_on(&right)];
         let files = [left.open_file()?.stamped()?, right.open_file()?.stamped()?];
-        let plans = self.planner(&spec).plan_pair([&files[0], &files[1]])?;
+        let plans = self.planner(&self.spec).plan_pair([&files[0], &files[1]], [&specs[0], &specs[1]])?;
         for (file, plan) in files.iter().zip(&plans) {
             self.emit_plan(file.path(), plan);
         }
@@ -228,7 +228,7 @@ impl Job {
         output: impl AsRef<Path>,
     ) -> Result<Stats> {
         let input = input.into();
-        let spec = self.spec_on(&[&input]);
+        let spec = self.spec_on(&input);
         let input = input.open_file()?.stamped()?;
         let output = Output::create_with(output.as_ref(), Placement::Replace, Some(&input))?;
         self.transform_file(&spec, operation, &input, output)
@@ -245,7 +245,7 @@ impl Job {
         output: Output,
     ) -> Result<Stats> {
         let input = input.into();
-        let spec = self.spec_on(&[&input]);
+        let spec = self.spec_on(&input);
         self.transform_file(&spec, operation, &input.open_file()?.stamped()?, output)
     }
 
@@ -373,9 +373,9 @@ impl Job {
         self
     }
 
-    /// The fields of the strategy that apply to these inputs. Bytes in memory have no access method.
-    fn spec_on(&self, inputs: &[&Input<'_>]) -> Cow<'_, StrategySpec> {
-        match inputs.iter().any(|input| input.is_bytes()) {
+    /// The fields of the strategy that apply to an input. Bytes in memory have no access method.
+    fn spec_on(&self, input: &Input<'_>) -> Cow<'_, StrategySpec> {
+        match input.is_bytes() {
             true => Cow::Owned(StrategySpec { read: None, read_cache: None, ..self.spec.clone() }),
             false => Cow::Borrowed(&self.spec),
         }

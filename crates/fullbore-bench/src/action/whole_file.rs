@@ -108,7 +108,7 @@ impl WholeFileWorkload {
 
     fn plan_pair(&self, files: [&File; 2]) -> Result<[Plan; 2]> {
         let RequestedStrategy { spec, text } = &self.requested;
-        let plans = Planner::new(spec).with_text(Some(text)).plan_pair(files)?;
+        let plans = Planner::new(spec).with_text(Some(text)).plan_pair(files, [spec, spec])?;
         plans
             .iter()
             .zip(files)

@@ -25,10 +25,10 @@ const LINKS: usize = 40;
 
 impl TargetName {
     /// The mode that a file created under this name with `mode` gets.
-    pub(super) fn usual_mode(&self, mode: u32) -> Result<u32> {
+    pub(super) fn usual_mode(&self, mode: u32, umask: u32) -> Result<u32> {
         let failed = |error| Error::io("set its mode", self.path(), error);
         let directory = self.directory.fd().map_err(failed)?;
-        Ok(usual_mode(&directory, mode, umask()))
+        Ok(usual_mode(&directory, mode, umask))
     }
 
     pub(super) fn of(path: &Path) -> Result<Self> {

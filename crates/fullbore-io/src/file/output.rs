@@ -9,7 +9,7 @@ use std::path::Path;
 use super::cleanup::{self, Temporary};
 use super::held::HeldDir;
 use super::inner::File;
-use super::naming::{TargetName, directory, only_regular, umask};
+use super::naming::{TargetName, directory, only_regular};
 use super::publish::{
     Attributes, Finish, OutputState, begin, dangling, give, inherit_mode, permitted_mode, publish,
 };
@@ -259,10 +259,10 @@ impl Output {
     }
 
     /// Returns the mode of a new file in the directory of this output that is created with `mode`: by the directory's
-    /// default access control list, or by the umask.
+    /// default access control list, or by `umask`.
     #[doc(hidden)]
-    pub fn usual_mode(&self, mode: u32) -> Result<u32> {
-        self.state.place().map_or_else(|| Ok(mode & !umask()), |(place, _)| place.usual_mode(mode))
+    pub fn usual_mode(&self, mode: u32, umask: u32) -> Result<u32> {
+        self.state.place().map_or_else(|| Ok(mode & !umask), |(place, _)| place.usual_mode(mode, umask))
     }
 
     /// Opens the process's standard output.

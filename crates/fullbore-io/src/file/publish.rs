@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use super::cleanup::{Temporary, Unfinished, ending_signal};
 use super::inner::File;
 use super::naming::{
-    Link, TargetName, create_named, link, linkable, named_copy, rename, rename_to, sync_directory,
+    Link, TargetName, create_named, link, linkable, named_copy, rename, rename_to, sync_directory, umask,
 };
 use super::types::{CommitReport, Durability, Step};
 use crate::error::{Error, ErrorKind, Result};
@@ -183,7 +183,7 @@ fn complete(file: &File, finish: Finish, place: &TargetName) -> Result<()> {
         Finish::Inherit(old) => inherit(file, old, place),
         Finish::Usual => {
             let failed = |error: Code| Error::io("set its mode", place.path(), error.into());
-            sys::change_mode(file.as_handle(), place.usual_mode(NEW)?).map_err(failed)
+            sys::change_mode(file.as_handle(), place.usual_mode(NEW, umask())?).map_err(failed)
         }
     }
 }

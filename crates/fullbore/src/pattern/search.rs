@@ -125,8 +125,8 @@ impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_
     /// Emits the results of the boundary before a block, then those of the block.
     fn next(&mut self, block: Block<S::Found>) -> Result<ControlFlow<()>> {
         let operation = self.operation;
-        let weight = block.ends.weight() as u64;
-        let is_too_long = |held: usize| held as u64 + weight > self.budget / LONGEST;
+        let more = block.ends.extension(operation.delimiter(), operation.reach()) as u64;
+        let is_too_long = |held: usize| held as u64 + more > self.budget / LONGEST;
         if is_too_long(self.boundary.bytes.len())
             && let Some(found) = self.boundary.cut(|part| operation.search(part))
             && (self.emit)(found)?.is_break()
@@ -134,7 +134,7 @@ impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_
             return Ok(ControlFlow::Break(()));
         }
         if is_too_long(self.boundary.bytes.len()) {
-            let held = self.boundary.bytes.len() as u64 + weight;
+            let held = self.boundary.bytes.len() as u64 + more;
             let records =
                 if operation.reach() == 0 { RECORD } else { "the records within reach of one another are" };
             return Err(
@@ -181,6 +181,17 @@ pub(super) enum Ends {
 }
 
 impl Ends {
+    /// The number of bytes by which the block extends the records in progress before it.
+    fn extension(&self, delimiter: u8, reach: usize) -> usize {
+        match self {
+            Self::Some { head, .. } => head.len(),
+            Self::All(bytes) if reach == 0 => {
+                memchr::memchr(delimiter, bytes).map_or(bytes.len(), |end| end + 1)
+            }
+            Self::All(bytes) => bytes.len(),
+        }
+    }
+
     /// Memory held, in bytes.
     pub(super) fn weight(&self) -> usize {
         match self {

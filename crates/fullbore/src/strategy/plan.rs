@@ -142,14 +142,14 @@ impl<'a> Planner<'a> {
         self.decide(self.learn(purpose, input, len, output), input, output)
     }
 
-    /// Plans the two sides of a comparison.
+    /// Plans the two sides of a comparison, each by its own fields.
     ///
     /// Each side gets half of the memory. If one side has no length, the other is not striped. Both have the same
     /// request size, stripes, workers and contenders.
     ///
     /// # Errors
     /// As [`plan`](Self::plan).
-    pub fn plan_pair(&self, files: [&File; 2]) -> Result<[Plan; 2]> {
+    pub fn plan_pair(&self, files: [&File; 2], specs: [&StrategySpec; 2]) -> Result<[Plan; 2]> {
         let len = |file: &File| match file.kind() {
             FileKind::Regular | FileKind::BlockDevice => {
                 file.starting_stamp().ok().map(|stamp| stamp.len).filter(|&len| len > 0)
@@ -158,11 +158,11 @@ impl<'a> Planner<'a> {
         };
         let lens = len(files[0]).zip(len(files[1]));
         let budget = Some(self.spec.budget.unwrap_or(BUDGET) / 2);
-        let spec = StrategySpec { budget, ..self.spec.clone() };
-        let planner = Planner { spec: &spec, ..*self };
-        let plan = |file, len| planner.plan(Purpose::Compare, Some(file), len, None);
-        let (mut left, mut right) =
-            (plan(files[0], lens.map(|lens| lens.0))?, plan(files[1], lens.map(|lens| lens.1))?);
+        let plan = |side: usize, len| {
+            let spec = &StrategySpec { budget, ..specs[side].clone() };
+            Planner { spec, ..*self }.plan(Purpose::Compare, Some(files[side]), len, None)
+        };
+        let (mut left, mut right) = (plan(0, lens.map(|lens| lens.0))?, plan(1, lens.map(|lens| lens.1))?);
         left.pair(&mut right);
         // Files with holes are compared in stripes, by one strategy.
         if files.iter().any(|file| file.is_sparse()) {

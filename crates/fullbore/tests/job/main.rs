@@ -84,6 +84,14 @@ fn a_transform_is_whole_or_absent() {
 fn comparisons_find_the_first_difference() {
     let (directory, path, mut text) = directory();
     assert_eq!(fullbore::compare(&path, &text[..]).unwrap(), Comparison::Equal);
+    // The access method applies to the file, though not to the bytes.
+    let plans = Arc::new(Mutex::new(Vec::new()));
+    let seen = plans.clone();
+    let job = Job::new().strategy("read=vectored,workers=1").unwrap();
+    let job = job.on_plan(move |_, plan| seen.lock().unwrap().push(plan.strategy.to_string()));
+    assert_eq!(job.compare(&path, &text[..]).unwrap().0, Comparison::Equal);
+    let methods = plans.lock().unwrap().iter().map(|plan| plan.contains("vectored")).collect::<Vec<_>>();
+    assert_eq!(methods, [true, false]);
     text[2_000_000] ^= 1;
     let other = write_file(directory.path(), "other", &text);
     let (found, _) = Job::new().memory_limit(8 << 20).compare(&path, &other).unwrap();
@@ -140,6 +148,44 @@ fn a_fold_over_records_fails_at_one_that_exceeds_a_quarter_of_the_memory() {
         match result {
             Ok((found, _)) => assert!(limit == 8 << 20 && found == expected, "{limit} {workers}"),
             Err(error) => assert_eq!((error.kind(), limit), (ErrorKind::Memory, 2 << 20), "{error}"),
+        }
+    }
+}
+
+/// A quarter of the memory, for blocks of any size; only the records themselves count, not what follows them in the block.
+#[test]
+fn a_record_as_long_as_permitted_is_searched() {
+    const LIMIT: usize = 256 << 10;
+    struct Records;
+    impl Search for Records {
+        type Found = usize;
+        fn search(&self, part: &Part<'_>) -> usize {
+            part.own().iter().filter(|&&byte| byte == b'\n').count()
+        }
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("records");
+    for (len, permitted) in [(LIMIT - 2000, true), (LIMIT + 1, false)] {
+        let records = [40_000, len, 300_000 - 40_000].map(|len| [vec![b'r'; len - 1], vec![b'\n']].concat());
+        fs::write(&path, [records.concat(), b"s\n".repeat(1 << 20)].concat()).unwrap();
+        for request in ["4K", "16K", "64K", "256K"] {
+            let strategy = format!("method=buffered,workers=1,request={request}");
+            let mut count = 0;
+            let found = Job::new().memory_limit(4 * LIMIT as u64).strategy(&strategy).unwrap().search(
+                &Records,
+                &path,
+                |more| {
+                    count += more;
+                    Ok(ControlFlow::Continue(()))
+                },
+            );
+            match permitted {
+                true => {
+                    found.unwrap();
+                    assert_eq!(count, 3 + (1 << 20), "{request}");
+                }
+                false => assert_eq!(found.unwrap_err().kind(), ErrorKind::Memory, "{request}"),
+            }
         }
     }
 }

@@ -24,8 +24,8 @@ pub(super) fn usual(preserve: &Preserve, stat: &Status) -> u32 {
 }
 
 /// Gives a new output the mode of a copy that does not keep the source's.
-pub(super) fn set_usual(preserve: &Preserve, stat: &Status, output: &Output) -> Result<()> {
-    let (file, mode) = (output.file(), output.usual_mode(usual(preserve, stat))?);
+pub(super) fn set_usual(preserve: &Preserve, stat: &Status, umask: u32, output: &Output) -> Result<()> {
+    let (file, mode) = (output.file(), output.usual_mode(usual(preserve, stat), umask)?);
     if sys::status(file).is_ok_and(|now| now.permissions() == mode) {
         return Ok(());
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use fullbore_io::error::{Error, ErrorKind, Result};
-use fullbore_io::file::{Durability, File, FileKind, Output, clones, share_all};
+use fullbore_io::file::{Durability, File, FileKind, Output, clones, share_all, umask};
 use fullbore_io::lock::Mutex;
 use fullbore_io::sys::{self, AsHandle, FileSystemKind, Status};
 
@@ -36,6 +36,8 @@ pub(super) struct Content<'a> {
     pub(super) report: &'a (dyn Fn(CopyEvent) + Sync),
     /// Large files are copied one at a time, each with all workers.
     pub(super) turn: &'a Mutex<()>,
+    /// The process's mask, if it is known: reading it takes as long as copying a small file.
+    pub(super) umask: Option<u32>,
 }
 
 /// Copies an open file to `output`, which is complete and has its name on return. Only options on one file's bytes and
@@ -55,7 +57,7 @@ pub fn copy_file(
     let input = &input.stamped_as(&stat)?;
     let settings = &CopySettings { planner, durability: Durability::None };
     let turn = &Mutex::default();
-    let content = Content { input, options, settings, progress, report: &|_| (), turn };
+    let content = Content { input, options, settings, progress, report: &|_| (), turn, umask: None };
     content.copy(&stat, output, None).map(|(stats, _)| stats)
 }
 
@@ -363,7 +365,7 @@ impl Content<'_> {
     fn attributes(&self, output: &Output, stat: &Status) -> Result<()> {
         let (preserve, file) = (&self.options.preserve, output.file());
         if !preserve.mode && !output.inherits() {
-            attributes::set_usual(preserve, stat, output)?;
+            attributes::set_usual(preserve, stat, self.umask.unwrap_or_else(umask), output)?;
         }
         // Before the attributes: a change of owner clears capabilities.
         if !preserve.owner {

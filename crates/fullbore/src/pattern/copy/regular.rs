@@ -112,7 +112,7 @@ impl TreeCopy<'_> {
         } else {
             let output = Output::create_entry_at(&entry.directory.target, path(entry.target).as_os_str())?;
             if !self.options.preserve.mode {
-                attributes::set_usual(&self.options.preserve, stat, &output)?;
+                attributes::set_usual(&self.options.preserve, stat, self.umask, &output)?;
             }
             keep(output.file().as_handle())?;
             let made = identity(output.file().as_handle());
@@ -344,6 +344,7 @@ impl TreeCopy<'_> {
             progress: self.progress,
             report: self.report,
             turn: &self.turn,
+            umask: Some(self.umask),
         };
         let result = output.and_then(|output| content.copy(stat, output, journal));
         result.map_err(|error| if removes { of_removal(error) } else { error })
