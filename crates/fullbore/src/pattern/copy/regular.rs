@@ -73,8 +73,7 @@ impl TreeCopy<'_> {
             && self.settings.plain(self.options);
         let nameless = !directory.fresh;
         let here = !nameless
-            || !directory.outermost
-                && matches!(found, TargetState::New)
+            || matches!(found, TargetState::New)
                 && self.settings.durability == Durability::None
                 && linkable(&*directory.target()?);
         if small
@@ -252,7 +251,7 @@ impl TreeCopy<'_> {
         data: &[u8],
         stats: &mut CopyStats,
     ) -> Result<()> {
-        let devices = (stat.dev, directory.made.map_or(0, |made| made.0));
+        let devices = (stat.dev, directory.target.identity().0);
         if self.options.reflink == Reflink::Auto
             && stat.size > 0
             && clones(devices)

@@ -216,8 +216,8 @@ impl TreeCopy<'_> {
             }
             match task {
                 CopyTask::Name(directory, source, target) => {
-                    if !self.is_repeated_source(&directory, &source, &target) {
-                        self.name(&mut worker, &directory, &source, &target, FileKind::Other);
+                    if let Some(kind) = self.unrepeated(&directory, &source, &target) {
+                        self.name(&mut worker, &directory, &source, &target, kind);
                     }
                     self.release(&mut worker, directory);
                 }
@@ -258,12 +258,16 @@ impl TreeCopy<'_> {
         Ok(())
     }
 
-    fn is_repeated_source(&self, directory: &Arc<Directory>, source: &CStr, target: &CStr) -> bool {
+    /// Returns the kind of a source, `Other` if it is not known; `None` if the source was named before.
+    fn unrepeated(&self, directory: &Arc<Directory>, source: &CStr, target: &CStr) -> Option<FileKind> {
         if !self.several || !directory.outermost {
-            return false;
+            return Some(FileKind::Other);
         }
         let entry = Entry { directory, source, target, follow: self.follows(directory) };
-        entry.stat().is_ok_and(|stat| self.is_repeated(&entry, &stat))
+        match entry.stat() {
+            Ok(stat) => (!self.is_repeated(&entry, &stat)).then(|| stat.kind()),
+            Err(_) => Some(FileKind::Other),
+        }
     }
 
     /// Copies an entry, and reports a failure.
