@@ -303,13 +303,8 @@ impl IoQueue {
             self.stats.requests += 1;
             match self.copy_once(at, len - moved) {
                 Ok(0) => {
-                    return Err(Error::new(
-                        ErrorKind::Changed,
-                        "copy to",
-                        self.file.path(),
-                        "the input became shorter",
-                    )
-                    .at(at));
+                    let source = self.from.as_ref().unwrap_or(&self.file).path();
+                    return Err(Error::new(ErrorKind::Changed, "read", source, "it became shorter").at(at));
                 }
                 Ok(count) => {
                     moved += count;

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, MutexGuard};
 
 use super::held::HeldDir;
-use super::sweep::{DeleteOnExit, remove, remove_tree, reserve};
+use super::sweep::{DeleteOnExit, new_directory, remove, remove_tree, reserve};
 use crate::error::{Error, Result};
 use crate::lock::Mutex;
 use crate::sys::{self, AtFlags, BorrowedHandle, Code, Handle, OpenFlags};
@@ -49,8 +49,8 @@ struct Registry {
 enum Leftover {
     /// Any file with this name in the directory.
     Name(HeldDir, OsString),
-    /// A directory and its content.
-    Tree(HeldDir, OsString),
+    /// A directory and its content, as long as the name refers to that directory; without an identity, only if it is empty.
+    Tree(HeldDir, OsString, Option<(u64, u64)>),
     /// The name of an open file, as long as it refers to that file.
     Open(Arc<DeleteOnExit>),
     /// A backup of a file that is not replaced yet.
@@ -74,6 +74,8 @@ pub struct Temporary {
     name: OsString,
     path: PathBuf,
     tree: bool,
+    /// That of a tree.
+    identity: Option<(u64, u64)>,
     kept: bool,
 }
 
@@ -131,11 +133,13 @@ impl Temporary {
         tree: bool,
     ) -> Self {
         let (place, of) = (directory.clone(), name.clone());
-        let id = state.register(if tree { Leftover::Tree(place, of) } else { Leftover::Name(place, of) });
+        let identity = if tree { new_directory(&directory, &name).ok() } else { None };
+        let left = if tree { Leftover::Tree(place, of, identity) } else { Leftover::Name(place, of) };
+        let id = state.register(left);
         if tree {
             reserve(true);
         }
-        Self { id, directory, name, path, tree, kept: false }
+        Self { id, directory, name, path, tree, identity, kept: false }
     }
 
     /// Returns the path, for messages.
@@ -182,7 +186,7 @@ impl Drop for Temporary {
         match (self.kept, self.tree) {
             (true, _) => {}
             (false, false) => remove(&self.directory, &self.name),
-            (false, true) => remove_tree(&self.directory, &self.name),
+            (false, true) => remove_tree(&self.directory, &self.name, self.identity),
         }
         if self.tree {
             reserve(state.files.iter().any(|(_, left)| matches!(left, Leftover::Tree(..))));
@@ -359,7 +363,7 @@ pub fn cleanup() -> Vec<PathBuf> {
     for (_, left) in state.files.drain(..).rev() {
         match left {
             Leftover::Name(directory, name) => remove(&directory, &name),
-            Leftover::Tree(directory, name) => remove_tree(&directory, &name),
+            Leftover::Tree(directory, name, identity) => remove_tree(&directory, &name, identity),
             // `File::close` reports the error to the owner, if any.
             Leftover::Open(delete_on_exit) => drop(delete_on_exit.remove()),
             Leftover::Backup(backup) => backup.undo(),
@@ -401,5 +405,22 @@ mod tests {
         std::fs::write(path.join("file"), "content").unwrap();
         drop(temporary);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_directory_that_took_the_name_of_a_temporary_tree_remains() {
+        let room = tempfile::tempdir().unwrap();
+        let [path, moved, other] = ["tree", "moved", "other"].map(|name| room.path().join(name));
+        let (temporary, ()) = Temporary::make_tree(path.clone(), |path| {
+            std::fs::create_dir(path).unwrap();
+            Ok(())
+        })
+        .unwrap();
+        std::fs::create_dir(&other).unwrap();
+        std::fs::write(other.join("file"), "content").unwrap();
+        std::fs::rename(&path, &moved).unwrap();
+        std::fs::rename(&other, &path).unwrap();
+        drop(temporary);
+        assert_eq!(std::fs::read(path.join("file")).unwrap(), b"content");
     }
 }

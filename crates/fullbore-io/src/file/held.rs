@@ -161,21 +161,28 @@ impl HeldDir {
             closed.push(held);
             above = held.0.parent.as_ref();
         };
-        let beneath = closed.iter().rev().map(|held| held.0.state.lock().name.clone()).collect::<PathBuf>();
-        let links = closed.iter().any(|held| held.0.follow);
-        let at_once = if links { None } else { beneath_at_once(&fd, &beneath)? };
-        let found = match at_once {
-            Some(found) => Arc::new(found),
-            None => {
-                for held in closed.iter().rev() {
-                    let name = held.0.state.lock().name.clone();
-                    let flags = FLAGS | unless(held.0.follow);
-                    fd = Arc::new(sys::open_at(&fd, name, flags, 0)?);
-                    held.0.verify(&fd)?;
-                }
-                fd
+        while !closed.is_empty() {
+            // As many levels as a path may name.
+            let (mut beneath, mut first) = (PathBuf::new(), closed.len());
+            while first > 0 && beneath.as_os_str().len() < LONG {
+                first -= 1;
+                beneath.push(&closed[first].0.state.lock().name);
             }
-        };
+            let piece = closed.split_off(first);
+            let links = piece.iter().any(|held| held.0.follow);
+            match if links { None } else { beneath_at_once(&fd, &beneath)? } {
+                Some(found) => fd = Arc::new(found),
+                None => {
+                    for held in piece.iter().rev() {
+                        let name = held.0.state.lock().name.clone();
+                        let flags = FLAGS | unless(held.0.follow);
+                        fd = Arc::new(sys::open_at(&fd, name, flags, 0)?);
+                        held.0.verify(&fd)?;
+                    }
+                }
+            }
+        }
+        let found = fd;
         self.0.verify(&found)?;
         let mut state = self.0.state.lock();
         if let Some(fd) = &state.fd {
@@ -195,10 +202,11 @@ impl HeldDir {
 
     /// Returns the path as given, with the names below it, for messages.
     pub fn path(&self) -> PathBuf {
-        match &self.0.parent {
-            None => self.0.path.clone(),
-            Some(parent) => parent.path().join(&self.0.path),
-        }
+        // A loop, because a tree may be deeper than a stack.
+        let way = std::iter::successors(Some(self), |held| held.0.parent.as_ref());
+        let mut names: Vec<&PathBuf> = way.map(|held| &held.0.path).collect();
+        names.reverse();
+        names.into_iter().collect()
     }
 
     /// Returns the device and inode numbers.
@@ -229,8 +237,16 @@ impl Held {
 impl Drop for Held {
     fn drop(&mut self) {
         self.release();
+        // As for the path.
+        let mut next = self.parent.take();
+        while let Some(mut held) = next.and_then(|held| Arc::into_inner(held.0)) {
+            next = held.parent.take();
+        }
     }
 }
+
+/// Bytes of a path to which another name may be added: one may have 4,096.
+const LONG: usize = 3 << 10;
 
 fn unless(follow: bool) -> OpenFlags {
     if follow { OpenFlags::empty() } else { OpenFlags::NOFOLLOW }
@@ -339,7 +355,8 @@ mod tests {
             assert!(held.fd().is_ok());
             assert!(OPEN.load(Ordering::Relaxed) <= *MOST as isize + 64);
         }
-        crate::file::sweep::remove_tree(&chain[0], OsStr::new("d"));
+        let top = crate::file::sweep::identity(chain[1].fd().unwrap()).unwrap();
+        crate::file::sweep::remove_tree(&chain[0], OsStr::new("d"), Some(top));
         assert_eq!(fs::read_dir(room.path()).unwrap().count(), 0);
     }
 }

@@ -392,6 +392,8 @@ pub(super) struct OnClose {
     pub(super) fd: Arc<Handle>,
     pub(super) delete_on_exit: Option<CleanupGuard>,
     pub(super) locked: bool,
+    /// A duplicate of the descriptor was given away: the lock ends when that is closed, too.
+    pub(super) duplicated: AtomicBool,
     pub(super) reserved: u64,
 }
 
@@ -418,7 +420,8 @@ impl OnClose {
             release(&self.fd, reserved)
                 .map_err(|error| Error::io("release its reserved space", path, error.into())),
         );
-        if std::mem::take(&mut self.locked) {
+        // Children that are being started may hold the descriptor for a moment: closing it alone would not unlock.
+        if std::mem::take(&mut self.locked) && !*self.duplicated.get_mut() {
             let _ = sys::lock_whole(&self.fd, sys::LockRequest::None);
         }
         ended

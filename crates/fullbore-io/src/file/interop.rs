@@ -4,6 +4,7 @@ use std::fs::{self, FileTimes, Metadata, Permissions, TryLockError};
 use std::io::{self, Read};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
 use super::direct::retried;
 use super::inner::File;
@@ -44,12 +45,20 @@ impl TryFrom<fs::File> for Output {
     }
 }
 
-/// The descriptor, duplicated: clones of the handle stay usable.
+/// The descriptor, duplicated: clones of the handle stay usable. A lock of the file lasts until all of them are closed; what
+/// [`delete_on_close`](super::OpenOptions::delete_on_close) and [`reserve`](super::OpenOptions::reserve) promise is done when the
+/// last [`File`] is dropped.
 impl TryFrom<&File> for Handle {
     type Error = Error;
 
     fn try_from(file: &File) -> Result<Self> {
-        file.as_handle().try_clone_to_owned().map_err(|error| Error::io("duplicate", file.path(), error))
+        let duplicate = file.as_handle().try_clone_to_owned();
+        if duplicate.is_ok()
+            && let Some(on_close) = &file.inner.on_close
+        {
+            on_close.duplicated.store(true, Ordering::Relaxed);
+        }
+        duplicate.map_err(|error| Error::io("duplicate", file.path(), error))
     }
 }
 

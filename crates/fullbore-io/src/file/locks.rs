@@ -37,6 +37,10 @@ pub(super) fn lock_whole(fd: &Handle, share: Share, writes: bool) -> sys::Result
         Ok(()) if exclusive => Ok(Support::Native),
         Ok(()) => Ok(Support::Emulated("one shared lock: it excludes exclusive locks only".to_owned())),
         Err(Code::WOULD_BLOCK) => Err(Code::WOULD_BLOCK),
+        // The error of an SMB server for a conflict.
+        Err(Code::ACCESS_DENIED) if sys::file_system_kind(fd).is_ok_and(|kind| kind.is_nfs_or_smb()) => {
+            Err(Code::WOULD_BLOCK)
+        }
         Err(error) => {
             let error = crate::error::reason(&error.into());
             Ok(Support::Unsupported(format!("the system cannot lock it: {error}")))

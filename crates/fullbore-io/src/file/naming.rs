@@ -247,14 +247,15 @@ pub(super) fn rename(
     file: &File,
     temporary: Temporary,
     place: &TargetName,
+    only_new: bool,
     report: &mut CommitReport,
 ) -> Result<()> {
-    rename_to(file, temporary.name(), place, report)?;
+    rename_to(file, temporary.name(), place, only_new, report)?;
     temporary.keep();
     Ok(())
 }
 
-/// Renames a file from the name `part` in the directory to `place`, replacing any file there.
+/// Renames a file from the name `part` in the directory to `place`, replacing any file there unless `only_new`.
 ///
 /// The write-back of its bytes starts before, so that a power failure finds them on the device soon after the name. ext4 and
 /// btrfs do the same at such a rename, but ext4 not for blocks that were allocated before, and XFS never.
@@ -262,6 +263,7 @@ pub(super) fn rename_to(
     file: &File,
     part: &OsStr,
     place: &TargetName,
+    only_new: bool,
     report: &mut CommitReport,
 ) -> Result<()> {
     let target = place.path();
@@ -273,11 +275,35 @@ pub(super) fn rename_to(
     file.judge(Call::Rename { from: &target.with_file_name(part), to: &target })
         .and_then(|()| {
             let directory = place.directory.fd()?;
-            Ok(sys::rename(&directory, part, &directory, &place.name)?)
+            let renamed = if only_new {
+                rename_new(&directory, part, &place.name)
+            } else {
+                sys::rename(&directory, part, &directory, &place.name)
+            };
+            Ok(renamed?)
         })
-        .map_err(|error| Error::io("replace", target, error))?;
+        .map_err(|error| Error::io(if only_new { "create" } else { "replace" }, target, error))?;
     report.note(Step::Renamed);
     Ok(())
+}
+
+/// Renames a file in a directory to a name that is free.
+fn rename_new(directory: &Handle, part: &OsStr, name: &OsStr) -> sys::Result<()> {
+    match sys::rename_new(directory, part, directory, name) {
+        // The file system does not support the flag.
+        Err(Code::INVALID | Code::NOT_IMPLEMENTED | Code::UNSUPPORTED) => {}
+        other => return other,
+    }
+    match sys::hard_link(directory, part, directory, name, AtFlags::empty()) {
+        Ok(()) => sys::remove(directory, part, AtFlags::empty()),
+        Err(Code::EXISTS) => Err(Code::EXISTS),
+        // It has no hard links either.
+        Err(_) => match sys::stat_at(directory, name, AtFlags::NOFOLLOW) {
+            Ok(_) => Err(Code::EXISTS),
+            Err(Code::NOT_FOUND) => sys::rename(directory, part, directory, name),
+            Err(error) => Err(error),
+        },
+    }
 }
 
 /// Syncs the directory of a name that `file` got, at level `Full`.
@@ -340,6 +366,24 @@ pub(super) fn create_named(place: &TargetName, flags: OpenFlags) -> Result<(Temp
         sys::open_at(directory, name, flags, 0o600)
     })
     .map_err(|error| Error::io("create", place.path(), error))
+}
+
+/// The error for a name that no longer refers to the file that was found there.
+pub(super) fn exchanged(doing: &'static str, place: &TargetName) -> Error {
+    Error::new(ErrorKind::Changed, doing, place.path(), "another process replaced it meanwhile")
+}
+
+/// Opens the file whose status is `there`.
+pub(super) fn open(place: &TargetName, there: &Status, flags: OpenFlags) -> Result<File> {
+    let path = place.path();
+    let directory = place.directory.fd().map_err(|error| Error::io("open", &path, error))?;
+    let file = File::open_at(&directory, &place.name, &path, flags)?;
+    let same = match there.kind() {
+        FileKind::Regular | FileKind::BlockDevice => file.stamp()?.identity == there.identity(),
+        // A device may be opened through a node of another file system.
+        kind => file.kind() == kind,
+    };
+    if same { Ok(file) } else { Err(exchanged("open", place)) }
 }
 
 #[cfg(test)]

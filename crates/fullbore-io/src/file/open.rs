@@ -58,8 +58,9 @@ impl OpenOptions {
                 }
             };
             let OpenedFile { fd, delete_on_exit, .. } = found;
-            inner.on_close = (locked || delete_on_exit.is_some() || reserved > 0)
-                .then(|| Arc::new(OnClose { fd, delete_on_exit, locked, reserved }));
+            inner.on_close = (locked || delete_on_exit.is_some() || reserved > 0).then(|| {
+                Arc::new(OnClose { fd, delete_on_exit, locked, duplicated: false.into(), reserved })
+            });
             inner.report = OnceLock::from(report);
             return Ok(File::of(inner));
         }
@@ -352,8 +353,8 @@ impl OpenOptions {
             }
             // The file was removed between the two calls, or is a dangling link.
             place = match std::fs::read_link(&place) {
-                Ok(link) => place.parent().unwrap_or(Path::new("")).join(link),
-                Err(_) => path.to_owned(),
+                Ok(link) if self.follow => place.parent().unwrap_or(Path::new("")).join(link),
+                _ => path.to_owned(),
             };
         }
         Err(Code::NOT_FOUND)

@@ -9,7 +9,7 @@ use std::path::Path;
 use super::cleanup::{self, Temporary};
 use super::held::HeldDir;
 use super::inner::File;
-use super::naming::{TargetName, directory, only_regular};
+use super::naming::{TargetName, directory, exchanged, only_regular, open};
 use super::publish::{
     Attributes, Finish, OutputState, begin, dangling, give, inherit_mode, permitted_mode, publish,
 };
@@ -49,6 +49,8 @@ pub enum Placement {
 pub struct Output {
     file: File,
     state: OutputState,
+    /// True if the file must not replace another one.
+    only_new: bool,
 }
 
 /// Writes to an open file: in place to a regular file or block device that is at its beginning, which
@@ -63,11 +65,15 @@ impl From<File> for Output {
             true => OutputState::Existing(cleanup::unfinished(file.path())),
             false => OutputState::Stream,
         };
-        Self { file, state }
+        Self::of(file, state)
     }
 }
 
 impl Output {
+    fn of(file: File, state: OutputState) -> Self {
+        Self { file, state, only_new: false }
+    }
+
     /// Starts an output that takes the name `path` when it is [committed](Self::commit), replacing any old file there. If it is
     /// dropped before, nothing is left, and the old file is unchanged. The new file inherits the old file's mode and, where
     /// permitted, its owner. Pipes and character devices are written directly.
@@ -118,14 +124,14 @@ impl Output {
         match kind {
             FileKind::Directory => Err(directory(&place.path())),
             FileKind::Regular | FileKind::BlockDevice if placement == Placement::Overwrite => {
-                Self::existing(&place)
+                Self::existing(&place, &there)
             }
             FileKind::Regular => Self::replacing(place, &there),
             FileKind::BlockDevice => {
                 Err(Error::new(ErrorKind::Unsupported, "replace", place.path(), "it is a block device")
                     .advise("overwrite it if its content may be lost"))
             }
-            _ => Ok(Self { file: open(&place, OpenFlags::WRITE)?, state: OutputState::Stream }),
+            _ => Ok(Self::of(open(&place, &there, OpenFlags::WRITE)?, OutputState::Stream)),
         }
     }
 
@@ -156,7 +162,7 @@ impl Output {
             None => (place, Finish::Usual),
         };
         let (fd, part) = open(&place.directory, &place.name)?;
-        Ok(Self { file: File::from_fd(fd, place.path())?, state: OutputState::Kept { place, finish, part } })
+        Ok(Self::of(File::from_fd(fd, place.path())?, OutputState::Kept { place, finish, part }))
     }
 
     /// Starts a file that takes the name `path` when it is [committed](Self::commit), in place of anything but a
@@ -190,6 +196,12 @@ impl Output {
     #[doc(hidden)]
     pub fn create_entry_at(directory: &HeldDir, name: &OsStr) -> Result<Self> {
         Self::beside(TargetName { directory: directory.clone(), name: name.to_owned() }, Finish::Usual)
+    }
+
+    /// The output fails at the end if its name exists by then.
+    #[doc(hidden)]
+    pub fn only_new(self) -> Self {
+        Self { only_new: true, ..self }
     }
 
     /// As [`create_entry_at`](Self::create_entry_at), but a symbolic link is followed.
@@ -267,25 +279,27 @@ impl Output {
 
     /// Opens the process's standard output.
     pub fn stdout() -> Result<Self> {
-        Ok(Self { file: File::stdout()?, state: OutputState::Stream })
+        Ok(Self::of(File::stdout()?, OutputState::Stream))
     }
 
     /// Creates an output that modifies the input file, regular or a block device, in place.
     pub fn in_place(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let place = TargetName::of(path)?;
-        match place.stat(AtFlags::empty())?.map(|stat| stat.kind()) {
-            Some(FileKind::Regular | FileKind::BlockDevice) => Self::existing(&place),
-            Some(kind) => {
+        let Some(there) = place.stat(AtFlags::empty())? else {
+            return Err(Error::io("open", path, Code::NOT_FOUND.into()));
+        };
+        match there.kind() {
+            FileKind::Regular | FileKind::BlockDevice => Self::existing(&place, &there),
+            kind => {
                 Err(Error::new(ErrorKind::Unsupported, "change in place", path, format!("it is a {kind}")))
             }
-            None => Err(Error::io("open", path, Code::NOT_FOUND.into())),
         }
     }
 
-    fn existing(place: &TargetName) -> Result<Self> {
-        let file = open(place, OpenFlags::READ_WRITE)?;
-        Ok(Self { file, state: OutputState::Existing(cleanup::unfinished(&place.path())) })
+    fn existing(place: &TargetName, there: &Status) -> Result<Self> {
+        let file = open(place, there, OpenFlags::READ_WRITE)?;
+        Ok(Self::of(file, OutputState::Existing(cleanup::unfinished(&place.path()))))
     }
 
     fn replacing(place: TargetName, there: &Status) -> Result<Self> {
@@ -303,7 +317,7 @@ impl Output {
     fn beside(place: TargetName, finish: Finish) -> Result<Self> {
         place.reject_stream()?;
         let (file, state) = begin(place, finish)?;
-        Ok(Self { file, state })
+        Ok(Self::of(file, state))
     }
 
     /// Makes the output a clone of `source` with the attributes of a new file, on systems that create clones only under new
@@ -373,12 +387,12 @@ impl Output {
     /// dropped and is not whole, and if a system call fails; the old file is then unchanged, unless it was overwritten. If only the last
     /// step fails, the sync of the directory, the new file has its name but may not survive a power failure.
     pub fn commit(self, durability: Durability) -> Result<CommitReport> {
-        let Self { file, state } = self;
+        let Self { file, state, only_new } = self;
         if let Some((what, advice)) = file.inner.health.unfinished() {
             return Err(Error::new(ErrorKind::Invalid, "complete", file.path(), what).advise(advice));
         }
         file.release_reserved()?;
-        publish(&file, state, durability)
+        publish(&file, state, only_new, durability)
     }
 
     /// As [`commit`](Self::commit), at `len` bytes: for writers that wrote past the end, as direct I/O does, and for
@@ -427,8 +441,7 @@ fn regular(path: &Path) -> Result<(TargetName, Option<Status>)> {
 fn replaced(place: TargetName, there: &Status) -> Result<(TargetName, Finish)> {
     let (place, stat) = place.resolved()?;
     let Some(stat) = stat.filter(|stat| stat.identity() == there.identity()) else {
-        let what = "another process replaced it meanwhile";
-        return Err(Error::new(ErrorKind::Changed, "replace", place.path(), what));
+        return Err(exchanged("replace", &place));
     };
     // A rename needs no permission to the file that it replaces, but a file protected against writing must not be
     // replaced.
@@ -439,12 +452,6 @@ fn replaced(place: TargetName, there: &Status) -> Result<(TargetName, Finish)> {
         .map_err(|error| Error::io("write", place.path(), error))?;
     let mode = stat.permissions();
     Ok((place, Finish::Inherit(Attributes { mode, owner: (stat.uid, stat.gid) })))
-}
-
-fn open(place: &TargetName, flags: OpenFlags) -> Result<File> {
-    let path = place.path();
-    let directory = place.directory.fd().map_err(|error| Error::io("open", &path, error))?;
-    File::open_at(&directory, &place.name, &path, flags)
 }
 
 #[cfg(test)]
@@ -472,7 +479,7 @@ mod tests {
         let begin = || {
             let (file, state) = begin_named(TargetName::of(&path).unwrap(), Finish::Usual).unwrap();
             file.write_all_at(b"first", 0).unwrap();
-            Output { file, state }
+            Output::of(file, state)
         };
         let make = |directory: BorrowedHandle<'_>, name: &OsStr| {
             let flags = OpenFlags::READ_WRITE | OpenFlags::CREATE | OpenFlags::EXCLUSIVE;

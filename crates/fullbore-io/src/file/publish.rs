@@ -6,11 +6,12 @@ use std::sync::atomic::Ordering;
 use super::cleanup::{Temporary, Unfinished, ending_signal};
 use super::inner::File;
 use super::naming::{
-    Link, TargetName, create_named, link, linkable, named_copy, rename, rename_to, sync_directory, umask,
+    Link, TargetName, create_named, exchanged, link, linkable, named_copy, rename, rename_to, sync_directory,
+    umask,
 };
 use super::types::{CommitReport, Durability, Step};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{self, AsHandle, AtFlags, Code, OpenFlags};
+use crate::sys::{self, AsHandle, AtFlags, Code, FileKind, OpenFlags};
 
 /// The location of an output until it is complete.
 #[derive(Debug)]
@@ -23,7 +24,7 @@ pub(super) enum OutputState {
     Kept { place: TargetName, finish: Finish, part: OsString },
     /// The destination itself.
     Existing(Unfinished),
-    /// A pipe or device: written bytes cannot be taken back.
+    /// A pipe, a device or a file that was already open: written bytes cannot be taken back.
     Stream,
 }
 
@@ -86,8 +87,13 @@ pub(super) fn begin_named(place: TargetName, finish: Finish) -> Result<(File, Ou
     Ok((file, OutputState::Named { place, finish, temporary }))
 }
 
-/// Syncs an output to the given level and gives it its name.
-pub(super) fn publish(file: &File, state: OutputState, durability: Durability) -> Result<CommitReport> {
+/// Syncs an output to the given level and gives it its name, which must be free if `only_new`.
+pub(super) fn publish(
+    file: &File,
+    state: OutputState,
+    only_new: bool,
+    durability: Durability,
+) -> Result<CommitReport> {
     if ending_signal().load(Ordering::Relaxed) != 0 {
         if let OutputState::Existing(unfinished) = state {
             // The cleanup lists it.
@@ -97,7 +103,11 @@ pub(super) fn publish(file: &File, state: OutputState, durability: Durability) -
     }
     let mut report = CommitReport::default();
     match state {
-        OutputState::Stream => sync(file, Durability::None, &mut report, File::sync)?,
+        OutputState::Stream => {
+            // Pipes and terminals store nothing.
+            let stores = matches!(file.kind(), FileKind::Regular | FileKind::BlockDevice);
+            sync(file, if stores { durability } else { Durability::None }, &mut report, File::sync)?
+        }
         OutputState::Existing(_unfinished) => sync(file, durability, &mut report, File::sync)?,
         OutputState::Unnamed { place, finish } => {
             if let Finish::Inherit(old) = finish {
@@ -109,16 +119,19 @@ pub(super) fn publish(file: &File, state: OutputState, durability: Durability) -
                 Finish::Inherit(_) => Link::Taken,
                 Finish::Usual | Finish::Set => link(file, &place)?,
             };
+            if only_new && linked == Link::Taken {
+                return Err(Error::io("create", place.path(), Code::EXISTS.into()));
+            }
             match if linked == Link::Taken { beside(file, &place)? } else { None } {
                 Some(temporary) => {
                     report.note(Step::Linked);
-                    rename(file, temporary, &place, &mut report)?;
+                    rename(file, temporary, &place, only_new, &mut report)?;
                 }
                 None if linked == Link::Done => report.note(Step::Linked),
                 None => {
                     let (temporary, copy) = named_copy(file, &place)?;
                     sync(&copy, durability, &mut report, File::sync_before_name)?;
-                    rename(file, temporary, &place, &mut report)?;
+                    rename(file, temporary, &place, only_new, &mut report)?;
                 }
             }
             sync_directory(file, &place, durability, &mut report)?;
@@ -126,14 +139,14 @@ pub(super) fn publish(file: &File, state: OutputState, durability: Durability) -
         OutputState::Named { place, finish, temporary } => {
             complete(file, finish, &place)?;
             sync(file, durability, &mut report, File::sync_before_name)?;
-            rename(file, temporary, &place, &mut report)?;
+            rename(file, temporary, &place, only_new, &mut report)?;
             sync_directory(file, &place, durability, &mut report)?;
         }
         OutputState::Kept { place, finish, part } => {
             complete(file, finish, &place)?;
             sync(file, durability, &mut report, File::sync_before_name)?;
             still(file, &place, &part)?;
-            rename_to(file, &part, &place, &mut report)?;
+            rename_to(file, &part, &place, only_new, &mut report)?;
             sync_directory(file, &place, durability, &mut report)?;
         }
     }
@@ -167,12 +180,7 @@ fn still(file: &File, place: &TargetName, name: &OsStr) -> Result<()> {
     let there = TargetName { directory: place.directory.clone(), name: name.to_owned() };
     match there.stat(AtFlags::NOFOLLOW)? {
         Some(stat) if stat.identity() == file.stamp()?.identity => Ok(()),
-        _ => Err(Error::new(
-            ErrorKind::Changed,
-            "publish",
-            there.path(),
-            "another process replaced it meanwhile",
-        )),
+        _ => Err(exchanged("publish", &there)),
     }
 }
 
@@ -182,8 +190,13 @@ fn complete(file: &File, finish: Finish, place: &TargetName) -> Result<()> {
         Finish::Set => Ok(()),
         Finish::Inherit(old) => inherit(file, old, place),
         Finish::Usual => {
-            let failed = |error: Code| Error::io("set its mode", place.path(), error.into());
-            sys::change_mode(file.as_handle(), place.usual_mode(NEW, umask())?).map_err(failed)
+            let mode = place.usual_mode(NEW, umask())?;
+            match sys::change_mode(file.as_handle(), mode) {
+                Err(error) if !is_refused(error) => {
+                    Err(Error::io("set its mode", place.path(), error.into()))
+                }
+                _ => Ok(()),
+            }
         }
     }
 }
@@ -206,10 +219,15 @@ pub(super) fn inherit_mode(file: &File, mode: u32, place: &TargetName) -> Result
     }
     match sys::change_mode(file, mode) {
         Ok(()) => Ok(()),
-        // The file system has one mode for all files.
-        Err(error) if is_refused(error) => Ok(()),
+        // The file system has one mode for all files. Without the right to change the mode of a file that has been given away, it
+        // may permit more than the old one.
+        Err(error) if is_refused(error) && permits_no_more(file, mode) => Ok(()),
         Err(error) => Err(failed(error.into())),
     }
+}
+
+fn permits_no_more(file: &File, mode: u32) -> bool {
+    sys::status(file).is_ok_and(|stat| stat.permissions() & !mode & 0o777 == 0)
 }
 
 /// Gives the file an owner and a group, or the group alone; `true` if both were set. Only root gives files away; for others the new
@@ -297,7 +315,7 @@ mod tests {
                 let found = entry.unwrap().path();
                 assert_eq!(mode(&found), if found == path || cfg!(windows) { usual } else { 0o600 });
             }
-            let report = publish(&file, state, durability).unwrap();
+            let report = publish(&file, state, false, durability).unwrap();
             assert_eq!((names(), std::fs::read(&path).unwrap()), (1, b"new".to_vec()));
             assert_eq!(mode(&path), usual);
             assert_eq!(report.steps().len(), syncs + 1, "{report}");
@@ -322,7 +340,7 @@ mod tests {
             let moved = room.path().join("moved");
             std::fs::rename(&own, &moved).unwrap();
             std::os::unix::fs::symlink(&foreign, &own).unwrap();
-            publish(&file, state, Durability::Full).unwrap();
+            publish(&file, state, false, Durability::Full).unwrap();
             assert_eq!(std::fs::read(foreign.join("file")).unwrap(), b"theirs");
             assert_eq!(std::fs::read(moved.join("file")).unwrap(), b"ours");
             assert_eq!(std::fs::read_dir(&foreign).unwrap().count(), 1);

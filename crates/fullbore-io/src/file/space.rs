@@ -91,9 +91,9 @@ impl File {
     /// [`ErrorKind::Invalid`] if the range ends before it starts.
     pub fn reserve(&self, range: Range<u64>) -> Result<()> {
         let end = range.end;
-        self.fallocate("reserve space", Allocate::KeepLength, range)?;
+        // A reservation that fails may keep the blocks that it got.
         self.inner.health.set_reserved(end);
-        Ok(())
+        self.fallocate("reserve space", Allocate::KeepLength, range)
     }
 
     /// Makes a range, in bytes, read as zeros, and frees the blocks that are completely inside it. The length stays.

@@ -1,6 +1,6 @@
 //! Removal of names in held directories, by descriptors only: a link placed in the way is removed, not followed.
 
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -34,21 +34,38 @@ pub(super) fn reserve(keep: bool) {
     }
 }
 
-pub(super) fn remove_tree(directory: &HeldDir, name: &OsStr) {
+/// Returns the identity of a directory that this process has just created: another process may have exchanged it, but not for
+/// one with content.
+pub(super) fn new_directory(directory: &HeldDir, name: &OsStr) -> sys::Result<(u64, u64)> {
+    let parent = directory.fd().map_err(|error| Code::of(&error).unwrap_or(Code::IO))?;
+    let flags = OpenFlags::READ | OpenFlags::DIRECTORY | OpenFlags::NOFOLLOW;
+    let created = sys::open_at(&parent, name, flags, 0)?;
+    let found = identity(&created)?;
+    for entry in sys::Directory::new(created)? {
+        if !is_own(entry?.file_name()) {
+            return Err(Code::NOT_EMPTY);
+        }
+    }
+    Ok(found)
+}
+
+/// Removes a directory and its content if the name refers to the directory `expected`; else only an empty one.
+pub(super) fn remove_tree(directory: &HeldDir, name: &OsStr, expected: Option<(u64, u64)>) {
     let Ok(fd) = directory.fd() else { return };
     if sys::remove(&fd, name, AtFlags::REMOVE_DIRECTORY).is_ok() {
         return;
     }
+    let Some(expected) = expected else { return };
     reserve(false);
     for _ in 0..SWEEPS {
-        match emptied(&fd, name) {
+        match emptied(&fd, name, expected) {
             Err(Code::NOT_EMPTY | Code::EXISTS) => {}
             _ => return,
         }
     }
 }
 
-fn identity(fd: impl AsHandle) -> sys::Result<(u64, u64)> {
+pub(super) fn identity(fd: impl AsHandle) -> sys::Result<(u64, u64)> {
     let stat = sys::status(fd)?;
     Ok(stat.identity())
 }
@@ -67,10 +84,12 @@ fn open(directory: impl AsHandle, name: &OsStr) -> sys::Result<Handle> {
 
 /// Empties and removes a directory with at most two open descriptors: goes up through `..`, after checking that it is the
 /// directory that it came from.
-fn emptied(top: &Handle, name: &OsStr) -> sys::Result<()> {
-    let mut way: Vec<(OsString, (u64, u64))> = Vec::new();
+fn emptied(top: &Handle, name: &OsStr, expected: (u64, u64)) -> sys::Result<()> {
+    let mut way = vec![(name.to_owned(), expected)];
     let mut inner = open(top, name)?;
-    way.push((name.to_owned(), identity(&inner)?));
+    if identity(&inner)? != expected {
+        return Err(Code::STALE);
+    }
     loop {
         let names = sys::Directory::new(inner)?;
         let deeper = sweep(names)?;
@@ -95,6 +114,11 @@ fn emptied(top: &Handle, name: &OsStr) -> sys::Result<()> {
     }
 }
 
+/// True for the names of a directory itself and of the one above it.
+fn is_own(name: &CStr) -> bool {
+    matches!(name.to_bytes(), b"." | b"..")
+}
+
 /// Removes the entries of a directory up to the first directory that is not empty, whose name it returns.
 fn sweep(mut names: sys::Directory) -> sys::Result<(Handle, Option<OsString>)> {
     use crate::sys::OsStrExt;
@@ -102,7 +126,7 @@ fn sweep(mut names: sys::Directory) -> sys::Result<(Handle, Option<OsString>)> {
     for entry in names.by_ref() {
         let entry = entry?;
         let name = entry.file_name();
-        if matches!(name.to_bytes(), b"." | b"..") {
+        if is_own(name) {
             continue;
         }
         let name: CString = name.to_owned();

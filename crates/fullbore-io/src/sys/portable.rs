@@ -41,7 +41,7 @@ pub fn read_exact_at(file: impl AsHandle, bytes: &mut [u8], offset: u64) -> io::
 }
 
 /// Returns the bytes that `read` returns, with memory of the first length, or up to the second where that is too
-/// little: lists and values of extended attributes.
+/// little: lists and values of extended attributes. macOS cuts a value without an error, so full memory is too little.
 pub fn read_grown(
     (len, most): (usize, usize),
     read: impl Fn(&mut [u8]) -> super::code::Result<usize>,
@@ -52,6 +52,10 @@ pub fn read_grown(
             Err(Code::OUT_OF_RANGE) if memory.len() < most => {
                 memory.resize((memory.len() * 8).min(most), 0);
             }
+            Ok(len) if len >= memory.len() => match memory.len() < most {
+                true => memory.resize((memory.len() * 8).min(most), 0),
+                false => return Err(Code::OUT_OF_RANGE),
+            },
             read => {
                 memory.truncate(read?);
                 return Ok(memory);

@@ -63,8 +63,13 @@ fn a_commit_report_lists_the_syncs_that_were_made() {
 #[test]
 fn a_commit_report_is_empty_where_nothing_was_synced() {
     let (_room, path) = room();
-    let report = Output::stdout().unwrap().commit(Durability::Full).unwrap();
-    assert_eq!(report, CommitReport::default());
+    let (_reader, writer) = std::io::pipe().unwrap();
+    let pipe = Output::from(File::from_fd(writer.into(), "pipe").unwrap());
+    assert_eq!(pipe.commit(Durability::Full).unwrap(), CommitReport::default());
+    // A file that was already open, as standard output is, has its name.
+    let appended = fs::OpenOptions::new().append(true).create(true).open(path.with_extension("log")).unwrap();
+    let report = Output::try_from(appended).unwrap().commit(Durability::Full).unwrap();
+    assert_eq!(report.steps(), [Step::Synced(Durability::Full)]);
     // No name changed, so no directory is synced.
     let output = Output::overwrite(&path).unwrap();
     let report = output.commit(Durability::Full).unwrap();

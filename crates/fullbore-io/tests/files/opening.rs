@@ -147,6 +147,12 @@ fn reserve_without_space_leaves_an_existing_file_unchanged() {
     assert!(!new.exists());
     assert!(fs::read(&old).unwrap() == content);
     assert!(stat(&old).unwrap().allocated() < 400_000, "reserved blocks are released on failure");
+    // A file system may keep the blocks that it reserved before there were no more.
+    let output = fullbore_io::file::Output::create(small.path().join("output")).unwrap();
+    assert_eq!(output.file().reserve(0..2 << 20).unwrap_err().kind(), ErrorKind::NoSpace);
+    output.file().write_all_at(b"bytes", 0).unwrap();
+    output.commit_len(5, fullbore_io::file::Durability::None).unwrap();
+    assert!(stat(&small.path().join("output")).unwrap().allocated() <= 4096);
     // The space suffices once the old bytes are released.
     create(&old, 900_000).unwrap();
     assert_eq!(fs::metadata(&old).unwrap().len(), 0);
@@ -213,7 +219,9 @@ fn seekability_is_detected_and_a_duplicate_keeps_the_lock() {
         let duplicate = file.try_clone().unwrap();
         drop(file);
         OpenOptions::new().share(Share::NONE).open(&path).unwrap_err();
-        drop(duplicate);
+        let given_away = fs::File::try_from(duplicate).unwrap();
+        OpenOptions::new().share(Share::NONE).open(&path).unwrap_err();
+        drop(given_away);
         OpenOptions::new().share(Share::NONE).open(&path).unwrap();
     });
 }

@@ -3,6 +3,8 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::ops::Range;
+#[cfg(target_os = "macos")]
+use std::os::fd::BorrowedFd;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -121,7 +123,11 @@ pub fn allocate(file: impl AsFd, what: Allocate, offset: u64, len: u64) -> Resul
                 };
                 // SAFETY: the command reads and writes this structure, which lives through the call.
                 if unsafe { libc::fcntl(fd, libc::F_PREALLOCATE, &raw mut request) } != 0 {
-                    return Err(Code::last());
+                    return match Code::last() {
+                        // APFS, for a file that has blocks after its end already.
+                        Code::INVALID => Err(Code::UNSUPPORTED),
+                        error => Err(error),
+                    };
                 }
             }
             match what == Allocate::Extend && end > found.size {
@@ -211,8 +217,42 @@ pub fn advise(file: impl AsFd, offset: u64, len: Option<u64>, advice: Advice) ->
             // The command takes a length of 32 bits.
             Ok(rustix::fs::fcntl_rdadvise(&file, offset, len.min(i32::MAX as u64))?)
         }
-        Advice::DontNeed | Advice::NoReuse => Err(Code::UNSUPPORTED),
+        #[cfg(target_os = "macos")]
+        Advice::DontNeed => {
+            let end = match len {
+                Some(len) => offset.checked_add(len).ok_or(Code::INVALID)?,
+                None => status(&file)?.size,
+            };
+            drop_pages(file.as_fd(), offset, end)
+        }
+        #[cfg(not(target_os = "macos"))]
+        Advice::DontNeed => Err(Code::UNSUPPORTED),
+        Advice::NoReuse => Err(Code::UNSUPPORTED),
     }
+}
+
+/// Drops the cached pages of a range, through a mapping: no call takes a descriptor.
+#[cfg(target_os = "macos")]
+fn drop_pages(file: BorrowedFd<'_>, offset: u64, end: u64) -> Result<()> {
+    let start = offset - offset % crate::sys::unix::process::page_size() as u64;
+    let Some(len) = end.checked_sub(start).filter(|&len| len > 0) else { return Ok(()) };
+    let len = usize::try_from(len).map_err(|_| Code::INVALID)?;
+    let start = libc::off_t::try_from(start).map_err(|_| Code::INVALID)?;
+    let place = std::ptr::null_mut();
+    // SAFETY: the system chooses the place of a new mapping, which nothing reads.
+    let mapped =
+        unsafe { libc::mmap(place, len, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), start) };
+    if mapped == libc::MAP_FAILED {
+        return Err(Code::last());
+    }
+    // SAFETY: the mapping exists until the next call.
+    let dropped = match unsafe { libc::msync(mapped, len, libc::MS_INVALIDATE) } {
+        0 => Ok(()),
+        _ => Err(Code::last()),
+    };
+    // SAFETY: the mapping is this function's own, and ends here.
+    unsafe { libc::munmap(mapped, len) };
+    dropped
 }
 
 pub fn sync_data(file: impl AsFd) -> Result<()> {

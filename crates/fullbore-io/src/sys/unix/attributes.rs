@@ -200,8 +200,13 @@ pub fn inherit(directory: impl AsFd, name: impl AsRef<std::ffi::OsStr>, file: im
         Err(Code::OUT_OF_RANGE) => Err(Code::OUT_OF_RANGE),
         // The directory's default list may have given it one.
         Err(NONE | Code::UNSUPPORTED) => {
-            let _ = remove_attribute(file, LIST);
-            Ok(())
+            match remove_attribute(&file, LIST) {
+                // It has one that cannot be removed, because the file was given away.
+                Err(Code::NOT_PERMITTED) if attribute(&file, LIST, &mut list).is_ok() => {
+                    Err(Code::NOT_PERMITTED)
+                }
+                _ => Ok(()),
+            }
         }
         Err(error) => Err(error),
     }

@@ -137,9 +137,38 @@ calls! {
 
     fn file_system_kind_of(path: impl PathArg) -> FileSystemKind = rustix::fs::statfs;
 
+}
+
+#[cfg(not(target_os = "macos"))]
+calls! {
     fn space(file: impl AsFd) -> Space = rustix::fs::fstatvfs;
 
     fn space_of(path: impl PathArg) -> Space = rustix::fs::statvfs;
+}
+
+#[cfg(target_os = "macos")]
+pub fn space(file: impl AsFd) -> Result<Space> {
+    Ok(Space::from(rustix::fs::fstatvfs(&file)?).counted_by(&rustix::fs::fstatfs(file)?))
+}
+
+#[cfg(target_os = "macos")]
+pub fn space_of(path: impl PathArg) -> Result<Space> {
+    let path = path.into_c_str()?;
+    Ok(Space::from(rustix::fs::statvfs(&*path)?).counted_by(&rustix::fs::statfs(&*path)?))
+}
+
+#[cfg(target_os = "macos")]
+impl Space {
+    /// The numbers of blocks in `statvfs` have 32 bits: those of 16 TiB and more are wrong.
+    fn counted_by(self, found: &rustix::fs::StatFs) -> Self {
+        let bytes = |blocks: u64| blocks.saturating_mul(found.f_bsize.into());
+        Self {
+            total: bytes(found.f_blocks),
+            free: bytes(found.f_bfree),
+            available: bytes(found.f_bavail),
+            ..self
+        }
+    }
 }
 
 /// Locks a file, without waiting: `flock(2)`. Fails with [`Code::WOULD_BLOCK`] if another has a lock that conflicts.

@@ -256,21 +256,31 @@ pub fn path_in(directory: impl AsFd, name: impl AsRef<Path>) -> PathBuf {
 /// Closes `fd`. Linux, macOS and FreeBSD release the descriptor whatever it returns, so there is no second attempt, and an interruption
 /// means that it is closed (`man 2 close`, "Dealing with error returns").
 pub(crate) fn close(fd: Handle) -> io::Result<()> {
+    match close_once(fd) {
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+        closed => closed,
+    }
+}
+
+fn close_once(fd: Handle) -> io::Result<()> {
     // SAFETY: the descriptor is owned, given away here, and not used afterwards.
     match unsafe { libc::close(fd.into_raw_fd()) } {
         0 => Ok(()),
-        _ => match io::Error::last_os_error() {
-            error if error.kind() == io::ErrorKind::Interrupted => Ok(()),
-            error => Err(error),
-        },
+        _ => Err(io::Error::last_os_error()),
     }
 }
 
 /// Closes a duplicate of a descriptor, and returns the error of the file system: NFS, SMB and FUSE report a full disk, a quota or
-/// a failed upload only when a descriptor is closed. Without a free descriptor nothing is reported.
+/// a failed upload only when a descriptor is closed. A signal may end an upload, so it is repeated. Without a free descriptor
+/// nothing is reported.
 pub fn close_duplicate(fd: impl AsFd) -> Result<()> {
-    match try_clone(fd) {
-        Ok(fd) => close(fd).map_err(|error| Code::of(&error).unwrap_or(Code::IO)),
-        Err(_) => Ok(()),
+    const ATTEMPTS: usize = 16;
+    for _ in 0..ATTEMPTS {
+        let Ok(duplicate) = try_clone(&fd) else { return Ok(()) };
+        match close_once(duplicate) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            closed => return closed.map_err(|error| Code::of(&error).unwrap_or(Code::IO)),
+        }
     }
+    Err(Code::INTERRUPTED)
 }

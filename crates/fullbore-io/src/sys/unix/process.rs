@@ -155,9 +155,9 @@ fn usage_of(whom: libc::c_int) -> io::Result<ProcessUsage> {
         system: seconds(usage.ru_stime),
         minor_faults: count(usage.ru_minflt),
         major_faults: count(usage.ru_majflt),
-        // Units of 512 bytes for every device.
-        read_bytes: count(usage.ru_inblock) * 512,
-        written_bytes: count(usage.ru_oublock) * 512,
+        // Linux counts units of 512 bytes for every device, others requests of any length.
+        read_bytes: if cfg!(target_os = "linux") { count(usage.ru_inblock) * 512 } else { 0 },
+        written_bytes: if cfg!(target_os = "linux") { count(usage.ru_oublock) * 512 } else { 0 },
         voluntary_switches: count(usage.ru_nvcsw),
         involuntary_switches: count(usage.ru_nivcsw),
         max_resident: count(usage.ru_maxrss) * if cfg!(target_os = "macos") { 1 } else { 1024 },

@@ -56,13 +56,28 @@ pub(super) fn attribute_bits(file: &impl AsHandle) -> Result<u32> {
     Ok(query::<fs::FILE_BASIC_INFO>(file, fs::FileBasicInfo)?.FileAttributes)
 }
 
-/// The volume of an open file, and its number there.
+/// The volume of an open file, and its number there. File systems without numbers report zero ([MS-FSCC] 2.4.21): there it is
+/// computed from the path.
 pub(super) fn identity(file: &impl AsHandle) -> Result<(u64, u64)> {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let (volume, number) = reported_identity(file)?;
+    if number != 0 {
+        return Ok((volume, number));
+    }
+    let mut hasher = DefaultHasher::new();
+    super::path::handle_path(file).hash(&mut hasher);
+    Ok((volume, hasher.finish()))
+}
+
+fn reported_identity(file: &impl AsHandle) -> Result<(u64, u64)> {
     if let Ok(found) = query::<fs::FILE_ID_INFO>(file, fs::FileIdInfo) {
         let (low, high) = found.FileId.Identifier.split_at(8);
         let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
         // The upper half is zero but on ReFS.
-        return Ok((found.VolumeSerialNumber, number(low) ^ number(high).rotate_left(32)));
+        let number = number(low) ^ number(high).rotate_left(32);
+        if number != 0 {
+            return Ok((found.VolumeSerialNumber, number));
+        }
     }
     let mut found = fs::BY_HANDLE_FILE_INFORMATION::default();
     // SAFETY: the call writes the structure, which lives through it.

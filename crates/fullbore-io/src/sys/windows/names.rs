@@ -131,7 +131,8 @@ fn naming(
     match call(root, &units) {
         Err(error) if root != 0 && error.is_absent() => {
             let path = native(&path_in(directory, std::path::Path::new(&*name.to_path())))?;
-            call(0, &path).map_err(|_| error)
+            // A call that is missing has no better second error.
+            call(0, &path).map_err(|second| if second.is_absent() { error } else { second })
         }
         outcome => outcome,
     }

@@ -143,12 +143,13 @@ pub fn shared_path(_: &impl AsHandle) -> Option<PathBuf> {
 /// Returns the path of an open file; by the name of its volume if that has no drive letter.
 pub fn handle_path(file: &impl AsHandle) -> PathBuf {
     let mut buffer = vec![0u16; 1024];
-    for (volume, prefix) in
-        [(fs::VOLUME_NAME_DOS, ""), (fs::VOLUME_NAME_GUID, ""), (fs::VOLUME_NAME_NT, r"\\?\GLOBALROOT")]
-    {
+    let volumes =
+        [(fs::VOLUME_NAME_DOS, ""), (fs::VOLUME_NAME_GUID, ""), (fs::VOLUME_NAME_NT, r"\\?\GLOBALROOT")];
+    // On a network share, names are normalised only if all directories above may be listed.
+    let names = [fs::FILE_NAME_NORMALIZED, fs::FILE_NAME_OPENED];
+    for (name, (volume, prefix)) in names.into_iter().flat_map(|name| volumes.map(|volume| (name, volume))) {
         loop {
-            let (start, room, how) =
-                (buffer.as_mut_ptr(), buffer.len() as u32, fs::FILE_NAME_NORMALIZED | volume);
+            let (start, room, how) = (buffer.as_mut_ptr(), buffer.len() as u32, name | volume);
             // SAFETY: the call writes at most the given number of units.
             match unsafe { fs::GetFinalPathNameByHandleW(raw(file) as _, start, room, how) } as usize {
                 0 => break,
