@@ -3,11 +3,15 @@
 use std::io::Write;
 use std::ops::ControlFlow;
 
+use fullbore::engine::{METHODS, Method};
 use fullbore::error::ErrorKind;
-use fullbore::file::{CachePolicy, File, Output, Support};
+use fullbore::file::{CachePolicy, Durability, File, Output, Support};
 use fullbore::fold_fn;
-use fullbore::operation::{Fold, Part, Search, Split};
-use fullbore::pattern::{CopyOptions, Executor, Progress, Reflink, Sparse, copy_file, fold, search};
+use fullbore::operation::generate::Random;
+use fullbore::operation::{Fold, Generate, Part, Search, Split};
+use fullbore::pattern::{
+    CopyOptions, Executor, Progress, Reflink, Scope, Sparse, copy_file, fill, fold, search,
+};
 use fullbore::strategy::{Planner, Purpose, Strategy, StrategySpec};
 use fullbore_testkit::ground::{bytes, everywhere, write_file};
 use proptest::prelude::*;
@@ -175,6 +179,39 @@ proptest! {
 }
 
 /// Creates files of all sizes that are read differently.
+/// A direct write of a part of a block writes the whole block, so no two workers may write to one.
+#[test]
+fn direct_writes_of_several_workers_meet_between_blocks() {
+    const RANGE: std::ops::Range<u64> = 5_003..700_001;
+    let numbers = Random::new(7);
+    let mut expected = vec![0; RANGE.end as usize];
+    numbers.fill(RANGE.start, &mut expected[RANGE.start as usize..]);
+    everywhere(|directory| {
+        let path = directory.join("file");
+        let passes = |method: &Method| {
+            let capabilities = method.capabilities;
+            capabilities.transfers && !capabilities.mapped && capabilities.passes_cache(CachePolicy::Direct)
+        };
+        for method in METHODS.iter().filter(|method| passes(method)) {
+            for (depth, request) in [(1, "4K"), (4, "4K"), (4, "12K")] {
+                let how =
+                    format!("method={},cache=direct,workers=4,request={request},depth={depth}", method.name);
+                let strategy = strategy(&format!("{how},stripe=12K"));
+                let (output, scope) =
+                    (Output::create(&path).unwrap(), Scope { range: RANGE, ..Scope::whole(RANGE.end) });
+                match fill(&numbers, &scope, &output, &strategy, &Progress::default(), &false.into()) {
+                    Err(error) if error.kind() == ErrorKind::Unsupported => continue,
+                    filled => assert_eq!(filled.unwrap().bytes, RANGE.end - RANGE.start, "{how}"),
+                }
+                output.commit_len(RANGE.end, Durability::None).unwrap();
+                let found = std::fs::read(&path).unwrap();
+                let differs = found.iter().zip(&expected).position(|(one, other)| one != other);
+                assert_eq!((found.len(), differs), (expected.len(), None), "{how}");
+            }
+        }
+    });
+}
+
 fn files() -> (tempfile::TempDir, Vec<(std::path::PathBuf, Vec<u8>)>) {
     let directory = tempfile::tempdir().unwrap();
     let lens = [0, 1, 5000, 300_000, 3 << 20, 20, 9 << 20, 0, 70, 262_144, 262_145, 2 << 20, 4 << 20, 8];

@@ -97,3 +97,15 @@ pub struct Stats {
     #[doc(hidden)]
     pub setup_system: f64,
 }
+
+impl Stats {
+    /// Adds those of a run that followed.
+    pub(super) fn add(&mut self, next: &Self) {
+        self.bytes += next.bytes;
+        self.elapsed += next.elapsed;
+        self.reads.add(&next.reads);
+        self.writes.add(&next.writes);
+        self.setup_user += next.setup_user;
+        self.setup_system += next.setup_system;
+    }
+}

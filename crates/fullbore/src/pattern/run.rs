@@ -1,6 +1,7 @@
 //! A run: the workers of a strategy, or of several contenders, each with its own transfer loop.
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,7 @@ use super::threads::SetupCpu;
 use super::threads::{FirstError, Started, on_pool, on_threads};
 use super::transfer_loop::{Cut, Sink, Source, Transfer, TransferLoop, Visitor};
 use crate::strategy::{Adaptive, Contender, Model, RunStrategy, Strategy, parts_of_blocks};
+use fullbore_io::buf::ALIGNMENT;
 use fullbore_io::engine::IoStats;
 use fullbore_io::error::{Error, Result};
 use fullbore_io::lock::Mutex;
@@ -67,9 +69,24 @@ impl<'a> Run<'a> {
         Self { transfer, scope, choice, most: usize::MAX, any_order: false, enough: &NEVER }
     }
 
-    /// Runs without a visitor.
+    /// Runs without a visitor. Requests that are written meet only between blocks of direct I/O, since a direct write of a part of
+    /// a block writes the whole block: the bytes of a range before the first such boundary are written on their own.
     pub(super) fn finish(&self) -> Result<Stats> {
-        self.run(&|run| run(&|_, _| Ok(())))
+        let Range { start, end } = self.scope.range;
+        let whole = start.checked_next_multiple_of(ALIGNMENT as u64).unwrap_or(end).min(end);
+        let alone = |range| Scope { range, order: self.scope.order };
+        let part = |scope: &Scope, most| Run { scope, most, ..*self }.run(&|run| run(&|_, _| Ok(())));
+        let inside = start < whole && whole < end;
+        if !inside || self.scope.order != Order::Sequential || !matches!(self.transfer.sink, Sink::File(_)) {
+            return part(self.scope, self.most);
+        }
+        if !(whole - start).is_multiple_of(self.transfer.unit() as u64) {
+            // No such boundary is one of the operation.
+            return part(self.scope, 1);
+        }
+        let mut stats = part(&alone(start..whole), 1)?;
+        stats.add(&part(&alone(whole..end), self.most)?);
+        Ok(stats)
     }
 
     /// Runs with one visitor state per worker.

@@ -96,6 +96,7 @@ impl Cut {
 }
 
 /// The bytes of a run: their origin, the work on them, their destination.
+#[derive(Clone, Copy)]
 pub(super) struct Transfer<'a> {
     pub(super) source: &'a Source<'a>,
     pub(super) work: &'a Work<'a>,
@@ -112,7 +113,7 @@ impl<'a> Transfer<'a> {
     pub(super) fn unit(&self) -> usize {
         let unit = self.work.split.unit();
         match (self.source, self.sink) {
-            (Source::Stream(_), Sink::File(_)) => unit * parts_of_blocks(unit),
+            (Source::Stream(_), Sink::File(_)) => unit.saturating_mul(parts_of_blocks(unit)),
             _ => unit,
         }
     }

@@ -131,7 +131,8 @@ pub(super) fn may_write(path: &Path) -> bool {
         return false;
     };
     // A place that the environment names must be there; `~/.config` is made.
-    let makes = root.is_dir() || root.file_name().is_some_and(|name| name == ".config");
+    let is_config = root.file_name().is_some_and(|name| name == ".config");
+    let makes = root.is_dir() || is_config && root.parent().is_some_and(Path::is_dir);
     if !makes || std::fs::create_dir_all(directory).is_err() {
         return false;
     }

@@ -126,9 +126,7 @@ impl Plan {
         if self.plan_input.target == Target::Stream {
             strategy.stripe = strategy.request as u64;
         }
-        // Stripes end at request boundaries, and at boundaries of the blocks that direct I/O writes whole.
-        let unit = strategy.request * parts_of_blocks(strategy.request);
-        strategy.stripe = strategy.stripe.max(1).next_multiple_of(unit as u64);
+        strategy.stripe = whole_stripe(strategy.stripe, strategy.request);
         if strategy.workers > 1 && strategy.model == Model::Serial {
             self.notes.push("workers=1: model=serial has one".into());
             strategy.workers = 1;
@@ -188,12 +186,14 @@ impl Plan {
         strategy.model = if strategy.workers > 1 { Model::Pool } else { Model::Serial };
     }
 
-    /// Keeps the memory budget: by smaller mapped parts, then by fewer workers or less depth, whichever is larger.
+    /// Keeps the memory budget: by smaller mapped parts, then by fewer workers or less depth, whichever is larger, and at last by
+    /// smaller requests.
     fn fit_memory(&mut self) {
         let strategy = &mut self.strategy;
         if strategy.memory() <= strategy.budget {
             return;
         }
+        let (specified, unit) = (strategy.request, self.plan_input.unit);
         let mapped = strategy.read.capabilities.mapped || strategy.write.capabilities.mapped;
         while strategy.memory() > strategy.budget {
             match &mut strategy.window {
@@ -202,18 +202,33 @@ impl Plan {
                 }
                 _ if strategy.workers > strategy.depth => strategy.workers -= 1,
                 _ if strategy.depth > 1 => strategy.depth /= 2,
+                _ if strategy.request / 2 >= unit.max(ALIGNMENT) => {
+                    strategy.request = strategy.request / 2 / unit * unit;
+                }
                 _ => break,
             }
         }
+        let request = match strategy.request {
+            reduced if reduced < specified => format!("request={}, ", size::exact(reduced as u64)),
+            _ => String::new(),
+        };
+        strategy.stripe = whole_stripe(strategy.stripe, strategy.request);
         let window = match strategy.window {
             Some(window) if mapped => format!("window={}, ", size::exact(window as u64)),
             _ => String::new(),
         };
         let (depth, workers, budget) = (strategy.depth, strategy.workers, size::exact(strategy.budget));
-        let note =
-            format!("{window}depth={depth}, workers={workers}: more would take over {budget} of memory");
+        let note = format!(
+            "{request}{window}depth={depth}, workers={workers}: more would take over {budget} of memory"
+        );
         self.notes.push(note);
     }
+}
+
+/// The length of a stripe that ends at a request boundary, and at one of the blocks that direct I/O writes whole.
+fn whole_stripe(stripe: u64, request: usize) -> u64 {
+    let unit = request.saturating_mul(parts_of_blocks(request)) as u64;
+    stripe.max(1).checked_next_multiple_of(unit).unwrap_or(u64::MAX)
 }
 
 /// The number of parts of `len` bytes that end with a whole block: direct writes rewrite blocks, and two workers must not do so with

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use super::attributes::{self, AttributeTarget};
 use super::directory::{Directory, Entry, c_name, path};
 use super::failure::{Copied, CopyError};
-use super::note::{self, BegunDirectory};
+use super::journal::Journal;
+use super::note::{self, BegunDirectory, is_journal};
 use super::options::{CopyEvent, CopyKind, Existing};
 use super::tree_copy::{TreeCopy, Worker};
 use fullbore_io::error::{Error, ErrorKind, Result};
@@ -83,6 +84,10 @@ impl TreeCopy<'_> {
                 Ok(None) if parent.outermost && is_in(&within, identity) => return Err(inside()),
                 Ok(None) if self.options.resume => {
                     if let Some(name) = noted {
+                        if is_journal(&parent.target, name)? {
+                            // The part of that file would remain.
+                            Journal::discard(&parent.target, name);
+                        }
                         begun = BegunDirectory::plan(&parent.target, name, (&source, &entry.source_path()))?;
                     }
                     begun.as_ref().map_or_else(make, |begun| begun.kept(make()))

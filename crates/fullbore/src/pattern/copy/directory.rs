@@ -128,13 +128,17 @@ impl Directory {
 
     /// True if a source directory is this one or one above it.
     pub(super) fn is_in(&self, identity: (u64, u64)) -> bool {
-        let own = self.stat.as_ref().map(|stat| stat.identity());
-        own == Some(identity) || self.parent.as_ref().is_some_and(|parent| parent.is_in(identity))
+        self.upward().any(|directory| directory.stat.as_ref().is_some_and(|stat| stat.identity() == identity))
     }
 
     /// True if a directory is the target of this one or of one above it.
     pub(super) fn goes_to(&self, identity: (u64, u64)) -> bool {
-        self.made == Some(identity) || self.parent.as_ref().is_some_and(|parent| parent.goes_to(identity))
+        self.upward().any(|directory| directory.made == Some(identity))
+    }
+
+    /// This directory and those above it.
+    fn upward(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |directory| directory.parent.as_deref())
     }
 }
 

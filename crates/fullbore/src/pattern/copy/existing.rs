@@ -260,6 +260,14 @@ impl TreeCopy<'_> {
         let link = |name: &OsStr| {
             sys::hard_link(&within, OsStr::from_bytes(target), &within, name, AtFlags::empty())
         };
+        let moves = |backup: &BackupName| sys::rename(&within, &*backup.target, &within, &*backup.name);
+        // The file system has no hard links, or permits none to this file.
+        let links_not = |error| {
+            matches!(
+                error,
+                Code::NOT_PERMITTED | Code::UNSUPPORTED | Code::NOT_IMPLEMENTED | Code::TOO_MANY_NAMES
+            )
+        };
         let pending = |name: &[u8], moved, fresh| BackupName {
             directory: entry.directory.target.clone(),
             target: OsStr::from_bytes(target).to_owned(),
@@ -279,20 +287,23 @@ impl TreeCopy<'_> {
                 Err(Code::EXISTS) if number.is_some() && name == usual => {}
                 Err(Code::EXISTS) if number.is_none() => {
                     let stem = OsStr::from_bytes(&name);
-                    let (temporary, ()) =
-                        Temporary::create(&entry.directory.target, stem, false, |_, name| link(name))
-                            .map_err(|error| Error::io("back up", entry.target_path(), error))?;
-                    // Renaming one name of a file to another of its names does nothing: then the backup exists already.
-                    let rename = |_: &_| sys::rename(&within, temporary.name(), &within, stem);
-                    return Ok(PendingBackup::make(pending(&name, false, false), rename).map_err(failed)?);
+                    match Temporary::create(&entry.directory.target, stem, false, |_, name| link(name)) {
+                        // Renaming one name of a file to another of its names does nothing: then the backup exists already.
+                        Ok((temporary, ())) => {
+                            let rename = |_: &_| sys::rename(&within, temporary.name(), &within, stem);
+                            let made = PendingBackup::make(pending(&name, false, false), rename);
+                            return Ok(made.map_err(failed)?);
+                        }
+                        Err(error) if Code::of(&error).is_some_and(links_not) => {
+                            return Ok(
+                                PendingBackup::make(pending(&name, true, false), moves).map_err(failed)?
+                            );
+                        }
+                        Err(error) => return Err(Error::io("back up", entry.target_path(), error).into()),
+                    }
                 }
-                // The file system has no hard links.
-                Err(
-                    Code::NOT_PERMITTED | Code::UNSUPPORTED | Code::NOT_IMPLEMENTED | Code::TOO_MANY_NAMES,
-                ) => {
-                    let rename =
-                        |backup: &BackupName| sys::rename(&within, &*backup.target, &within, &*backup.name);
-                    return Ok(PendingBackup::make(pending(&name, true, true), rename).map_err(failed)?);
+                Err(error) if links_not(error) => {
+                    return Ok(PendingBackup::make(pending(&name, true, true), moves).map_err(failed)?);
                 }
                 Err(error) => return Err(failed(error).into()),
             }
@@ -356,7 +367,9 @@ fn last_number(within: &Handle, target: &[u8], control: BackupControl) -> sys::R
 fn number_of(name: &[u8], target: &[u8]) -> Option<u64> {
     let digits = name.strip_prefix(target)?.strip_prefix(b".~")?.strip_suffix(b"~")?;
     let plain = digits.first().is_some_and(|&first| first != b'0') && digits.iter().all(u8::is_ascii_digit);
-    if plain { std::str::from_utf8(digits).ok()?.parse().ok() } else { None }
+    let number = if plain { std::str::from_utf8(digits).ok()?.parse().ok() } else { None };
+    // The last number has no next one.
+    number.filter(|&number| number < u64::MAX)
 }
 
 #[cfg(test)]

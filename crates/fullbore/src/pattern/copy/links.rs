@@ -21,7 +21,8 @@ impl TreeCopy<'_> {
         entry: &Entry<'_>,
         stat: &Status,
     ) -> Copied<Option<bool>> {
-        let names = (!self.follows(entry.directory)).then_some(stat.nlink);
+        // Names of several sources may be reached twice.
+        let names = (!self.several && !self.follows(entry.directory)).then_some(stat.nlink);
         let place = match self.links.claim(stat.identity(), names) {
             LinkAction::First => return Ok(None),
             LinkAction::Later => {

@@ -276,6 +276,13 @@ fn source_path(bytes: &[u8]) -> Option<&Path> {
     whole.then(|| said.get(NUMBERS..).map(|path| Path::new(OsStr::from_bytes(path)))).flatten()
 }
 
+/// True if the note beside a name is the journal of a file that was copied to it.
+pub(super) fn is_journal(parent: &HeldDir, target: &OsStr) -> Result<bool> {
+    let Some(note) = Note::open(parent, target, false)? else { return Ok(false) };
+    let mut said = [0; COPY.len()];
+    Ok(note.read(&mut said, 0)? == said.len() && said == *COPY)
+}
+
 impl BegunDirectory {
     /// Notes that the open source is about to be copied to a directory that does not exist yet.
     pub(super) fn plan(parent: &HeldDir, target: &OsStr, source: (&Handle, &Path)) -> Result<Option<Self>> {

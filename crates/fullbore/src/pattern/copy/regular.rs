@@ -110,6 +110,7 @@ impl TreeCopy<'_> {
             identity(there.as_handle())
         } else {
             let output = Output::create_entry_at(&entry.directory.target, path(entry.target).as_os_str())?;
+            let output = if matches!(found, TargetState::New) { output.only_new() } else { output };
             if !self.options.preserve.mode {
                 attributes::set_usual(&self.options.preserve, stat, self.umask, &output)?;
             }
@@ -299,6 +300,7 @@ impl TreeCopy<'_> {
         let (held, name) = (&directory.target, path(entry.target).as_os_str());
         let stored = stat.kind() == FileKind::Regular;
         let gives_way = matches!(found, TargetState::Replaced(_));
+        let is_new = matches!(found, TargetState::New);
         let mut removes = matches!(found, TargetState::Replaced(None));
         let mut journal = None;
         // A short copy is not worth a journal.
@@ -311,8 +313,12 @@ impl TreeCopy<'_> {
             })
         } else if gives_way {
             Output::create_entry_at(held, name)
-        } else if options.follow_dangling_links && matches!(found, TargetState::New) {
-            Output::create_entry_through(held, name)
+        } else if is_new {
+            if options.follow_dangling_links {
+                Output::create_entry_through(held, name)
+            } else {
+                Output::create_entry_at(held, name)
+            }
         } else {
             Output::create_at(held, name, Placement::Replace, Some(&input))
         };
@@ -345,6 +351,8 @@ impl TreeCopy<'_> {
             turn: &self.turn,
             umask: Some(self.umask),
         };
+        // A file that takes the free name meanwhile is no more lost than one that had it at the start.
+        let output = output.map(|output| if is_new { output.only_new() } else { output });
         let result = output.and_then(|output| content.copy(stat, output, journal));
         result.map_err(|error| if removes { of_removal(error) } else { error })
     }

@@ -212,6 +212,12 @@ impl TreeCopy<'_> {
         let mut worker = Worker::default();
         while let Some(task) = self.queue.next() {
             if self.stopped() {
+                let (CopyTask::Name(directory, ..) | CopyTask::Rest(directory, _)) = task;
+                // A loop, because a tree may be deeper than a stack.
+                let mut next = Some(directory);
+                while let Some(directory) = next.and_then(Arc::into_inner) {
+                    next = directory.parent;
+                }
                 continue;
             }
             match task {

@@ -29,8 +29,14 @@ impl TreeCopy<'_> {
         if !self.options.resume || facts(stat) != facts(there) {
             return Ok(false);
         }
-        if stat.kind() != FileKind::Regular {
-            return Ok(true);
+        match stat.kind() {
+            FileKind::Regular => {}
+            FileKind::Symlink => {
+                let source = sys::read_link(entry.directory.source()?, entry.source);
+                let target = sys::read_link(entry.within()?, entry.target);
+                return Ok(source.is_ok() && source == target);
+            }
+            _ => return Ok(stat.rdev == there.rdev),
         }
         let durability = self.settings.durability;
         let within = entry.within()?;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::trials::TrialKind;
-use super::worker::ONE_REQUEST;
+use super::worker::{ONE_REQUEST, Place};
 use super::{Executor, Worker};
 use crate::operation::{Fold, Search};
 use crate::pattern::fold::{fold, fold_bytes};
@@ -132,7 +132,7 @@ impl Executor<'_> {
         &self,
         input: File,
         len: Option<u64>,
-        place: Option<u64>,
+        place: Option<Place>,
         (purpose, serial, unit, memory): (Purpose, Option<Serial>, usize, BlockMemory),
         held: &AtomicU64,
         job: impl FnOnce(&File, RunStrategy<'_>) -> Result<(Stats, T)>,
@@ -211,17 +211,17 @@ impl Executor<'_> {
     }
 
     /// Waits until no other file has all workers. `None` if one has them whose results come after those of the file at
-    /// `place`, or that is read for another call at this place, which may be the caller: it might wait for this file. Also
+    /// `place`, or that is read for another call or at this place: its reader might wait for this file. Also
     /// `None` without a place among several files, where each may wait for any other. `true` if it had to wait.
-    fn alone(&self, place: Option<u64>) -> (Option<AllWorkers<'_>>, bool) {
+    fn alone(&self, place: Option<Place>) -> (Option<AllWorkers<'_>>, bool) {
         let place = match place {
             None if self.many.load(Ordering::Relaxed) => return (None, false),
-            place => place.unwrap_or(0),
+            place => place.unwrap_or_default(),
         };
         let mut waited = false;
         let mut big = self.big.lock();
         while let Some(other) = *big {
-            if other >= place {
+            if other.0 != place.0 || other.1 >= place.1 {
                 return (None, waited);
             }
             waited = true;
@@ -234,7 +234,7 @@ impl Executor<'_> {
 
 /// Holds all workers for one file until it is dropped.
 struct AllWorkers<'c> {
-    big: &'c Mutex<Option<u64>>,
+    big: &'c Mutex<Option<Place>>,
     free: &'c Condvar,
 }
 
@@ -249,6 +249,7 @@ impl Drop for AllWorkers<'_> {
 mod tests {
     use super::*;
     use crate::op;
+    use crate::operation::Part;
     use crate::pattern::executor::OrderedSender;
     use crate::pattern::progress::Progress;
     use fullbore_io::error::ErrorKind;
@@ -328,6 +329,43 @@ mod tests {
             counted
         });
         assert_eq!(counted, [1, 0, 0]);
+    }
+
+    /// Places of different calls have no order: the result of an inner call may wait for an outer item that would wait for it.
+    #[test]
+    fn calls_may_be_nested() {
+        struct Lengths;
+        impl Search for Lengths {
+            type Found = u64;
+            fn search(&self, part: &Part<'_>) -> u64 {
+                part.own().len() as u64
+            }
+        }
+        const LEN: u64 = 40 << 20;
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        std::fs::write(&path, [&[b'x'; 99][..], b"\n"].concat().repeat(LEN as usize / 100)).unwrap();
+        let (len, spec) =
+            (path.metadata().unwrap().len(), StrategySpec { workers: Some(2), ..StrategySpec::default() });
+        let (progress, mut found) = (Progress::default(), 0);
+        let executor = Executor::new(&spec, &progress);
+        let inner = |_, sender: &mut OrderedSender<'_, '_, u64>, _: &mut Worker, executor: &Executor<'_>| {
+            executor.map_ordered(
+                [&path; 3].into_iter(),
+                |path, sender, worker, executor| {
+                    let file = worker.open(path)?;
+                    executor.search(&Lengths, &file, worker, |len| sender.send(len, 0)).map(drop)
+                },
+                // Results of some weight wait for their turn.
+                |len| sender.send(len, 1 << 20),
+            )
+        };
+        let emit = |len| {
+            found += len;
+            Ok(ControlFlow::Continue(()))
+        };
+        executor.map_ordered(0..4, inner, emit).unwrap();
+        assert_eq!(found, 12 * len);
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod worker;
 
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use growth::{Growth, buffers};
 use trials::FileTrials;
@@ -24,6 +24,7 @@ use fullbore_io::error::{Error, Result};
 use fullbore_io::lock::{Condvar, Mutex};
 use fullbore_io::probe;
 
+use worker::Place;
 pub use worker::Worker;
 
 /// An executor of operations over many files on a worker pool; results come in input order.
@@ -37,10 +38,12 @@ pub struct Executor<'a> {
     /// True if the spec does not determine how a file is read.
     plain: bool,
     /// The place of the file that has all workers, if any.
-    big: Mutex<Option<u64>>,
+    big: Mutex<Option<Place>>,
     free: Condvar,
     /// True if there are several files: strategies are tried on files, too.
     many: AtomicBool,
+    /// The number of calls that have distributed items.
+    calls: AtomicU64,
     /// The number of workers at the time.
     at_once: AtomicUsize,
     trials: Mutex<FileTrials>,
@@ -68,6 +71,7 @@ impl<'a> Executor<'a> {
             big: Mutex::new(None),
             free: Condvar::new(),
             many: AtomicBool::new(false),
+            calls: AtomicU64::new(0),
             at_once: AtomicUsize::new(1),
             trials: Mutex::default(),
         }
@@ -179,6 +183,7 @@ impl<'a> Executor<'a> {
             Some(0 | 1) => 1,
             _ => known.unwrap_or(usize::MAX).min(self.workers()).min(within).max(1),
         };
+        let call = 1 + self.calls.fetch_add(1, Ordering::Relaxed);
         self.many.store(known.is_none_or(|items| items > 1), Ordering::Relaxed);
         // Items that arrive over time are no measure of the device.
         let grows = self.spec.workers.is_none() && most > 1;
@@ -207,7 +212,7 @@ impl<'a> Executor<'a> {
                 let (mut next, mut count) = (Some((place, item)), 0);
                 while let Some((place, item)) = next {
                     sender.places.end = place + 1;
-                    worker.place = Some(place);
+                    worker.place = Some((call, place));
                     let made = made.get_or_insert_with(&make);
                     if let Err(error) = work(item, &mut sender, &mut worker, made, self) {
                         return fail(error);

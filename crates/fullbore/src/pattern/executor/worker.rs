@@ -10,12 +10,15 @@ use fullbore_io::sys::{self, AsHandle, Handle, OpenFlags};
 /// Files up to this length are read in one request, in bytes.
 pub(super) const ONE_REQUEST: usize = 1 << 20;
 
+/// The call that distributes an item, from 1, and the item's place among its items. Calls may be nested.
+pub(super) type Place = (u64, u64);
+
 /// A worker's own state for small files: a buffer, and the directory of the last file.
 #[derive(Debug, Default)]
 pub struct Worker {
     bytes: Vec<u8>,
     /// The place of its file among those of [`map_ordered`](super::Executor::map_ordered); `None` for a worker of the caller's own.
-    pub(super) place: Option<u64>,
+    pub(super) place: Option<Place>,
     dir_opener: DirOpener,
     reader: UnchangedReader,
 }
