@@ -30,7 +30,7 @@ pub fn write(document: &Document, writer: impl Write) -> std::io::Result<()> {
         for position in 0..cell.samples.len() {
             let recorded = to_value(&cell.samples[position])?;
             let field = |name| match name {
-                "counted" => counted.contains(&position).to_string(),
+                "counted" => counted.binary_search(&position).is_ok().to_string(),
                 _ => field(name, cell, position, [&labels, &recorded]),
             };
             csv.write_record(COLUMNS.split(' ').map(field)).map_err(std::io::Error::other)?;

@@ -257,6 +257,14 @@ fn unsupported_options_are_rejected_with_line() {
         ("size=20%", 3, "50%"),
         ("numjobs=1000", 3, "256"),
         ("rw=write\nfallocate=truncate", 4, "sparse"),
+        ("cpus_allowed=0", 3, "taskset"),
+        ("prio=0", 3, "ionice"),
+        ("iodepth=0", 3, "at least 1"),
+        (
+            "zonemode=strided\nzonesize=1m\nzonerange=8m\nzoneskip=1m\noffset_increment=1m\nnumjobs=2",
+            8,
+            "reads the whole file",
+        ),
     ] {
         let error = import(&format!("[a]\nbs=8k\n{option}\n"), "x").unwrap_err();
         assert_eq!((error.line, error.option.as_str()), (line, option.lines().last().unwrap()));

@@ -4,7 +4,9 @@ mod markup;
 mod synthetic;
 
 use fullbore_bench::analysis::{findings, peers};
-use fullbore_bench::document::{Cell, Document, Environment, Figure, Findings, Labels, Run, SummaryOptions};
+use fullbore_bench::document::{
+    Cell, Document, Environment, Experiment, Figure, Findings, Labels, Run, SummaryOptions,
+};
 use fullbore_bench::report;
 use fullbore_bench::stats::Estimate;
 use markup::check_structure;
@@ -313,6 +315,29 @@ fn hostile_text_is_escaped() {
     }
     let text = report::markdown(&document);
     assert!(!text.contains("<img") && !text.contains("[a](b)") && !text.contains("\n# d"));
+}
+
+#[test]
+fn experiments_with_similar_names_have_charts_of_their_own() {
+    let document = whole();
+    let has_charts = |one: &&Experiment| one.figures.contains(&Figure::Rate);
+    let experiment = document.experiments.iter().find(has_charts).unwrap();
+    let cells = &document.cells;
+    let names = ["x", "experiment-x", "X", "x-N2", &"long".repeat(100), &format!("{}!", "long".repeat(100))];
+    let mut similar = Document { experiments: Vec::new(), cells: Vec::new(), ..document.clone() };
+    for name in names {
+        let own = cells.iter().filter(|cell| cell.experiment == experiment.name).cloned();
+        similar.cells.extend(own.map(|cell| Cell {
+            experiment: name.into(),
+            id: format!("{name}{}", cell.id),
+            ..cell
+        }));
+        similar.experiments.push(Experiment { name: name.into(), ..experiment.clone() });
+    }
+    let charts = report::charts(&similar);
+    let stems: std::collections::BTreeSet<_> = charts.iter().map(|(stem, _)| stem).collect();
+    assert!(charts.len() >= names.len());
+    assert!(stems.len() == charts.len() && stems.iter().all(|stem| stem.len() < 200));
 }
 
 #[test]

@@ -98,6 +98,9 @@ fn unreadable_documents_are_rejected_with_a_reason() {
     assert!(matches!(refused("[1, 2]"), Error::NotResults { schema: None }));
     let cut = refused(&VERSION_1[..900]);
     assert!(matches!(cut, Error::Json(_)) && std::error::Error::source(&cut).is_some());
+    // Compressed, it takes kilobytes; as samples, gigabytes.
+    let many = format!("{{\"schema\": \"fullbore.results\", \"cells\": [{}{{}}]}}", "{},".repeat(1_000_000));
+    assert!(matches!(refused(&many), Error::TooManyValues));
     let missing = refused(&VERSION_1.replacen("\"seed\": 42,", "", 1)).to_string();
     assert!(missing.contains("seed"), "{missing}");
 }

@@ -13,7 +13,9 @@ use fullbore::strategy::{Completion, Strategy};
 use serde::Deserialize;
 
 use super::latency::percentiles;
-use super::one_way::{Direction, OneWayIo, Precondition, read_or_overwrite, read_until};
+use super::one_way::{
+    Direction, OneWayIo, Precondition, at_least_one_request, read_or_overwrite, read_until,
+};
 use super::requested_strategy::RequestedStrategy;
 use super::settings::{Bytes, FileState, RequestOrder, Settings, auto, refuse, settings};
 use super::workload::{
@@ -121,7 +123,7 @@ impl AccessWorkload {
     }
 
     /// Returns the next run of the file, so that no device cache holds it, or random blocks of the whole file.
-    fn range_for(&self, iteration: Iteration, len: u64) -> (Range<u64>, Order) {
+    fn range_for(&self, iteration: Iteration, len: u64, seed: u64) -> (Range<u64>, Order) {
         let strategy = self.io.strategy();
         let request = strategy.request as u64;
         // Whole requests, and enough of them to reach the depth.
@@ -129,10 +131,10 @@ impl AccessWorkload {
         let span = (iteration.span.max(least) / request * request).clamp(request.min(len), len);
         match self.spec.order {
             RequestOrder::Random => {
-                return (0..len, Order::Random { seed: iteration.number, count: span / request });
+                return (0..len, Order::Random { seed, count: span / request });
             }
             RequestOrder::RandomHalf => {
-                return (0..len / 2, Order::Random { seed: iteration.number, count: span / request });
+                return (0..len / 2, Order::Random { seed, count: span / request });
             }
             RequestOrder::Sequential | RequestOrder::Backward => {}
         }
@@ -215,6 +217,7 @@ impl Workload for AccessWorkload {
         }
         let file = self.existing_file(test_files);
         let strategy = self.io.plan(file, test_files.len)?;
+        at_least_one_request(file, test_files.len, &strategy)?;
         self.io.set_strategy(strategy, context.seed);
         Ok(())
     }
@@ -231,7 +234,8 @@ impl Workload for AccessWorkload {
             return Err(Error::new(ErrorKind::Invalid, "measure", self.path(context), what)
                 .advise("set a larger --size"));
         }
-        (self.range, self.order) = self.range_for(iteration, test_files.len);
+        (self.range, self.order) =
+            self.range_for(iteration, test_files.len, context.seed_of(iteration.number));
         let precondition = self.precondition();
         if self.creates_file() {
             context.clean_up(self)?;

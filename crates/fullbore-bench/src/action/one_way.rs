@@ -11,6 +11,7 @@ use fullbore::file::{Durability, File, Output};
 use fullbore::operation::Generate;
 use fullbore::operation::generate::Stamped;
 use fullbore::pattern::{self, Order, Progress, Scope, Stats};
+use fullbore::size;
 use fullbore::strategy::{Planner, Purpose, Strategy};
 use fullbore::sys::{self, Advice};
 use serde::{Deserialize, Serialize};
@@ -135,6 +136,16 @@ pub(super) struct Precondition {
     pub(super) flush: bool,
     /// Page-cache state of the range; `None`: the default of the cache policy.
     pub(super) cache: Option<CacheState>,
+}
+
+/// Fails if a file is too short for a single request.
+pub(super) fn at_least_one_request(file: &File, len: u64, strategy: &Strategy) -> Result<()> {
+    let request = strategy.request as u64;
+    if request <= len {
+        return Ok(());
+    }
+    let what = format!("a request has {}, the test file {}", size::exact(request), size::exact(len));
+    Err(Error::new(ErrorKind::Invalid, "measure", file.path(), what).advise("set a larger --size"))
 }
 
 impl Precondition {

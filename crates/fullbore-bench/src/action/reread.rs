@@ -157,7 +157,7 @@ impl Workload for RereadWorkload {
 
     fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
         let test_files = context.test_files();
-        self.iteration = iteration.number;
+        self.iteration = context.seed_of(iteration.number);
         Precondition::of(&self.io, None, None).prepare(vec![(test_files.cold.clone(), 0..test_files.len)])
     }
 

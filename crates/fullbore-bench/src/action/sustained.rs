@@ -102,7 +102,9 @@ impl SustainedWorkload {
         let request = strategy.request as u64;
         let blocks = file.stamp()?.len / request;
         let order = match self.order {
-            RequestOrder::Random => Order::Random { seed: (self.number << 32) + pass, count: blocks },
+            RequestOrder::Random => {
+                Order::Random { seed: context.seed_of((self.number << 32) + pass), count: blocks }
+            }
             _ => Order::Sequential,
         };
         let scope = Scope { range: 0..blocks * request, order };

@@ -57,6 +57,9 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
 
 fn build(spec: TransformSpec) -> ParsedWorkload {
     operation::parse(&spec.operation, Kernel::Simd).map_err(|error| error.to_string())?;
+    if spec.size == Some(Bytes(0)) {
+        return Err("size: expected at least one byte".into());
+    }
     let requested = RequestedStrategy::or_contenders(&spec.strategy, spec.request.as_deref(), spec.depth)?;
     Ok(Box::new(TransformWorkload { spec, requested, plan: None, limit: None }))
 }

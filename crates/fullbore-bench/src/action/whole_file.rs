@@ -260,6 +260,9 @@ struct SmallFilesWorkload {
 
 pub(super) fn small_files(given: Settings) -> ParsedWorkload {
     let spec: SmallFilesSpec = settings(given)?;
+    if spec.size.0 == 0 {
+        return Err("size: expected at least one byte".into());
+    }
     let requested = RequestedStrategy::new(&spec.strategy, None, None)?;
     Ok(Box::new(SmallFilesWorkload { spec, requested, files: Vec::new() }))
 }

@@ -38,6 +38,11 @@ impl RunContext<'_> {
         &self.file_sets[0]
     }
 
+    /// Returns the seed of the positions of a sample's random requests.
+    pub(crate) fn seed_of(&self, number: u64) -> u64 {
+        self.seed.rotate_right(8).wrapping_add(number)
+    }
+
     /// Ends the last run of a workload, and removes the new file that it may have made.
     pub(crate) fn clean_up(&self, workload: &mut dyn Workload) -> Result<()> {
         workload.clean_up(self)?;

@@ -34,6 +34,8 @@ pub enum Error {
         /// Number of its cells.
         found: usize,
     },
+    /// The document has more than a million objects or eight million values, which take a hundred times the memory of their text.
+    TooManyValues,
 }
 
 impl std::fmt::Display for Error {
@@ -56,6 +58,10 @@ impl std::fmt::Display for Error {
             Self::TooManyCells { found } => {
                 write!(f, "results document: {found} cells; a document may have at most {MOST_CELLS}")
             }
+            Self::TooManyValues => write!(
+                f,
+                "results document: more than {MOST_OBJECTS} objects or {MOST_VALUES} values, which no run of the meter writes"
+            ),
             Self::NoVersion => write!(f, "results document: no version number of 1 or more"),
             Self::TooNew { found } => write!(
                 f,
@@ -80,6 +86,10 @@ pub const LIMIT: u64 = 64 << 20;
 
 /// Maximum number of cells of a document, 20 times those of all experiments: reports group each experiment's cells among all.
 pub(super) const MOST_CELLS: usize = 20_000;
+
+/// Maximum number of objects of a document, and of values. An object may become a sample of 600 bytes.
+const MOST_OBJECTS: usize = 1_000_000;
+const MOST_VALUES: usize = 8_000_000;
 
 /// First byte of a file compressed with gzip; no JSON begins with it.
 const GZIP: u8 = 0x1f;
@@ -125,6 +135,11 @@ impl Document {
     /// # Errors
     /// As [`Document::read`].
     pub fn parse(text: &str) -> Result<Self, Error> {
+        // Some may be in strings, of which a document has few.
+        let count = |byte| memchr::memchr_iter(byte, text.as_bytes()).count();
+        if count(b'{') > MOST_OBJECTS || count(b',') > MOST_VALUES {
+            return Err(Error::TooManyValues);
+        }
         let value: Value = serde_json::from_str(text).map_err(Error::Json)?;
         let schema = value.get("schema").and_then(Value::as_str);
         if schema != Some(SCHEMA) {

@@ -51,8 +51,9 @@ pub fn job(labels: &Labels, target: &Target<'_>) -> Result<String, Unsupported> 
     let mut span = (target.size - target.size % shape.request).saturating_sub(margin);
     if let Some(stripe) = shape.stripe {
         // Every job covers as much as the last one can.
-        let lap = stripe * shape.workers;
-        span = (span / lap * lap).saturating_sub(stripe * (shape.workers - 1));
+        let lap = stripe.saturating_mul(shape.workers);
+        span = span.checked_div(lap).unwrap_or(0) * lap;
+        span = span.saturating_sub(stripe.saturating_mul(shape.workers - 1));
     }
     if span == 0 {
         return Err(Unsupported(format!("a file of {} is too small", size::human(target.size))));
@@ -123,7 +124,9 @@ fn state_of_the_file(labels: &Labels, shape: &Shape, settings: &mut Vec<Setting>
 /// A file name in fio's syntax, in which a colon separates names.
 fn escaped(file: &Path) -> Result<String, Unsupported> {
     match file.to_str() {
-        Some(name) if !name.contains(['\n', ';', '#', '$', '%']) => Ok(name.replace(':', "\\:")),
+        Some(name) if !name.contains(|c: char| c.is_control() || ";#$%".contains(c)) => {
+            Ok(name.replace(':', "\\:"))
+        }
         _ => Err(Unsupported(format!("{}: fio does not support this file name", file.display()))),
     }
 }
@@ -135,7 +138,9 @@ fn text(labels: &Labels, target: &Target<'_>, remarks: &[String], settings: &[Se
     text.extend(remarks.iter().map(|remark| comment(remark)));
     let name: String =
         target.name.chars().map(|c| if c.is_control() || "[];#".contains(c) { '_' } else { c }).collect();
-    text += &format!("[{name}]\n");
+    // fio takes every section whose name begins so as the defaults of others.
+    let prefix = if name.to_ascii_lowercase().starts_with("global") { "_" } else { "" };
+    text += &format!("[{prefix}{name}]\n");
     for (name, value) in settings {
         text += &format!("{name}={}\n", value.replace(char::is_control, " "));
     }

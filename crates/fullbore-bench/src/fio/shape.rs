@@ -232,7 +232,7 @@ pub(super) fn shape(labels: &Labels) -> Result<Shape, Unsupported> {
     if let Some(stripe) = stripe {
         settings.push(("zonemode", "strided".into()));
         settings.extend(["zonesize", "zonerange"].map(|name| (name, stripe.to_string())));
-        settings.push(("zoneskip", (stripe * (workers - 1)).to_string()));
+        settings.push(("zoneskip", stripe.saturating_mul(workers - 1).to_string()));
         settings.push(("offset_increment", stripe.to_string()));
     }
     let huge = Pool::on_huge_pages(depth as usize, request as usize, direct);

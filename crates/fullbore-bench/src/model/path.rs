@@ -116,7 +116,8 @@ impl Requests {
     /// Requests to one disk. Those that a method batches are one request, because they are one call.
     pub(super) fn new(method: &str, bytes: u64, depth: u32, workers: u32) -> Self {
         let batched = engine::method(method).is_some_and(|method| method.capabilities.batched);
-        let (bytes, depth) = if batched { (bytes * u64::from(depth), 1) } else { (bytes, depth) };
+        let (bytes, depth) =
+            if batched { (bytes.saturating_mul(u64::from(depth)), 1) } else { (bytes, depth) };
         Self { bytes, depth, workers, disks: 1, chunk: None, flights: flights(method, depth, workers) }
     }
 

@@ -1,6 +1,8 @@
 //! A chapter of the report: one experiment with its question, earlier and present findings, charts, and tables of the peak
 //! of each path and of every figure that the charts draw.
 
+use std::collections::HashMap;
+
 use super::chapter_findings::{credit_table, disk_table, peer_table};
 use super::chapter_findings::{regret_sentences, regret_table, request_time_table};
 use super::figures::{ChartBuilder, cost_of, half_of};
@@ -48,6 +50,7 @@ pub(super) fn chapters(document: &Document) -> Vec<Chapter> {
         });
     }
     let mut chapters: Vec<Chapter> = Vec::new();
+    let mut slugs: HashMap<String, u32> = HashMap::new();
     let mut number = 0;
     for experiment in all {
         let lines = series(&document.cells, &experiment);
@@ -55,11 +58,13 @@ pub(super) fn chapters(document: &Document) -> Vec<Chapter> {
             ChartBuilder { document, palette: &palette, experiment: &experiment, charts: Vec::new() };
         drawer.draw(&lines);
         let mut charts = drawer.charts;
-        let mut anchor = anchor(&experiment.name);
-        while chapters.iter().any(|c| c.anchor == anchor) {
-            anchor.push('-');
+        let mut slug = slug(&experiment.name);
+        let namesakes = slugs.entry(slug.clone()).or_insert(0);
+        *namesakes += 1;
+        if *namesakes > 1 {
+            // No other name becomes one with a capital letter.
+            slug = format!("{slug}-N{namesakes}");
         }
-        let slug = anchor.trim_start_matches("experiment-").to_owned();
         for (i, chart) in charts.iter_mut().enumerate() {
             number += 1;
             chart.number = number;
@@ -76,16 +81,17 @@ pub(super) fn chapters(document: &Document) -> Vec<Chapter> {
                 .map(|(reason, cells)| (reason, cells.len()))
                 .collect(),
             charts,
-            anchor,
+            anchor: format!("experiment-{slug}"),
             experiment,
         });
     }
     chapters
 }
 
-fn anchor(name: &str) -> String {
+/// Returns the name in letters for the names of files and anchors, at most 100.
+fn slug(name: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
-    format!("experiment-{}", name.chars().map(safe).collect::<String>())
+    name.chars().take(100).map(safe).collect()
 }
 
 /// The numbers of cells that are imprecise, bimodal, drifting and so on, in a sentence; `None` if there are none.

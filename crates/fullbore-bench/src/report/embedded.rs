@@ -45,7 +45,8 @@ pub(super) fn packed(document: &Document) -> Value {
             *samples = transposed(samples.take(), &mut columns);
         }
         let counted = measured.counted_positions(document.run.regime);
-        let uncounted: Vec<usize> = (0..measured.samples.len()).filter(|at| !counted.contains(at)).collect();
+        let uncounted: Vec<usize> =
+            (0..measured.samples.len()).filter(|at| counted.binary_search(at).is_err()).collect();
         if !uncounted.is_empty() {
             cell["uncounted"] = json!(uncounted);
         }

@@ -203,7 +203,7 @@ impl Cells {
     /// Returns the number of rounds of earlier samples.
     pub(super) fn rounds(&self) -> u32 {
         let samples = self.active.iter().flat_map(|one| &one.cell.samples);
-        samples.map(|sample| sample.round + 1).max().unwrap_or(0)
+        samples.map(|sample| sample.round.saturating_add(1)).max().unwrap_or(0)
     }
 
     /// Runs each cell a few times to determine its speed, the most important first. A run of a slow device that takes as

@@ -60,8 +60,16 @@ pub fn run(options: &Options, progress: &Progress, mut observe: impl FnMut(Event
     say(&mut observe, "probing the storage");
     let machine = probe::machine();
     let facts = options.measured_paths().map(|path| probe::facts(path)).collect::<Result<Vec<_>>>();
-    let facts = facts.map_err(|error| error.advise("name a directory with --dir"))?;
+    let facts = facts.map_err(|error| match &options.resume {
+        Some(_) => error.advise("the run that is resumed measured there"),
+        None => error.advise("name a directory with --dir"),
+    })?;
     let (sets, notes) = with_peers(read(options)?, options)?;
+    if sets.iter().all(|(_, trials)| trials.is_empty()) {
+        let names: Vec<_> = options.sets.iter().map(|(name, _)| name.as_str()).collect();
+        let what = "it has no cells that this system can measure";
+        return Err(Error::new(ErrorKind::Invalid, "measure", names.join(", "), what));
+    }
     say(&mut observe, "writing test files");
     let trials = || sets.iter().flat_map(|(_, trials)| trials);
     let needs = trials().fold(Needs::default(), |needs, trial| needs.and(trial.workload.needs()));

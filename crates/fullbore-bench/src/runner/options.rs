@@ -24,7 +24,7 @@ pub struct Options {
     pub may_leave_out: bool,
     /// Regime of the figures where a device has two.
     pub regime: Regime,
-    /// Seed of data, order and intervals.
+    /// Seed of the data, the order of trials and the positions of random requests.
     pub seed: u64,
     /// The sets of experiments by name, as TOML, in order.
     pub sets: Vec<(String, String)>,

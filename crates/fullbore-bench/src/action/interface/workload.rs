@@ -114,7 +114,7 @@ impl InterfaceWorkload {
     }
 
     /// Returns the next run of the file, so that no device cache holds it, or random records of the whole file.
-    fn part(&self, iteration: Iteration, len: u64) -> (Pass, Range<u64>) {
+    fn part(&self, iteration: Iteration, len: u64, seed: u64) -> (Pass, Range<u64>) {
         let record = self.spec.record.0;
         let order = self.spec.order;
         let mut span = iteration.span;
@@ -124,7 +124,7 @@ impl InterfaceWorkload {
         }
         let least = record * LEAST * self.depth() as u64;
         let span = (span.max(least) / record * record).clamp(record.min(len), len);
-        let random = RecordOrder::Random { seed: iteration.number, count: span / record };
+        let random = RecordOrder::Random { seed, count: span / record };
         let run = || iteration.next_run(span, len);
         let (range, order) = match order {
             RequestOrder::Random => (0..len, random),
@@ -183,7 +183,7 @@ impl Workload for InterfaceWorkload {
     fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
         let test_files = context.test_files();
         context.clean_up(self)?;
-        let (pass, range) = self.part(iteration, test_files.len);
+        let (pass, range) = self.part(iteration, test_files.len, context.seed_of(iteration.number));
         let config = self.config(context, range.end);
         let mut pool = config.pool()?;
         let precondition = self.precondition();
@@ -269,7 +269,7 @@ mod tests {
         for order in ["sequential", "backward", "random", "random-half"] {
             let mut trial = trial(&format!("{text}order = '{order}'"));
             trial.known = true;
-            let (one, two) = (trial.part(iteration(1), LEN).0, trial.part(iteration(2), LEN).0);
+            let (one, two) = (trial.part(iteration(1), LEN, 1).0, trial.part(iteration(2), LEN, 2).0);
             assert_eq!((one.count(), one.bytes()), (256, 1 << 20), "{order}");
             assert_ne!(offsets(&one), offsets(&two), "{order}");
             let end = if order == "random-half" { LEN / 2 } else { LEN };
@@ -282,7 +282,7 @@ mod tests {
     #[test]
     fn random_half_covers_the_first_half() {
         let trial = trial("interface = 'std'\ndirection = 'read'\nrecord = '64K'\norder = 'random-half'");
-        let (pass, _) = trial.part(Iteration { span: LEN, number: 1 }, LEN);
+        let (pass, _) = trial.part(Iteration { span: LEN, number: 1 }, LEN, 1);
         let mut all = offsets(&pass);
         all.sort_unstable();
         assert_eq!(all, (0..LEN / 2).step_by(64 << 10).collect::<Vec<_>>());
@@ -292,9 +292,9 @@ mod tests {
     fn first_random_pass_is_short() {
         let mut trial = trial("interface = 'std'\ndirection = 'read'\nrecord = '512'\norder = 'random'");
         let iteration = Iteration { span: 4 << 20, number: 1 };
-        assert_eq!(trial.part(iteration, LEN).0.count(), FIRST);
+        assert_eq!(trial.part(iteration, LEN, 1).0.count(), FIRST);
         trial.known = true;
-        assert_eq!(trial.part(iteration, LEN).0.count(), (4 << 20) / 512);
+        assert_eq!(trial.part(iteration, LEN, 1).0.count(), (4 << 20) / 512);
     }
 
     #[test]

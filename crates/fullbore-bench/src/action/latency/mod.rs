@@ -17,7 +17,7 @@ use fullbore::pattern::{Order, Scope};
 use serde::Deserialize;
 
 use self::open_loop::{AsyncServer, ServedRequests, Spacing, schedule, serve};
-use super::one_way::{Direction, OneWayIo, Precondition, Target, read_or_overwrite};
+use super::one_way::{Direction, OneWayIo, Precondition, Target, at_least_one_request, read_or_overwrite};
 use super::requested_strategy::RequestedStrategy;
 use super::settings::{RequestOrder, Settings, refuse, settings};
 use super::workload::{
@@ -63,6 +63,9 @@ fn random() -> RequestOrder {
 /// Greatest load in requests per second: the times of all requests of a sample are in memory.
 const MOST_LOAD: f64 = 1e7;
 
+/// Requests are scheduled in advance: a larger share would only need memory.
+const MOST_SHARE: f64 = 10.0;
+
 #[derive(Debug)]
 struct LatencyWorkload {
     spec: LatencySpec,
@@ -84,6 +87,11 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
             return Err("set one of `load` (requests per second) and `share` (of the closed loop's)".into());
         }
     };
+    if spec.share.is_some_and(|share| share > MOST_SHARE) {
+        return Err(format!(
+            "share: expected at most {MOST_SHARE} times the rate of the closed loop, found {load}"
+        ));
+    }
     if !(load > 0.0 && load <= MOST_LOAD) {
         return Err(format!(
             "load: expected up to {MOST_LOAD} requests per second, more than 0, found {load}"
@@ -264,6 +272,7 @@ impl Workload for LatencyWorkload {
         context.check_device(!self.warm())?;
         let file = self.file(test_files).clone();
         let strategy = self.io.plan(&file, test_files.len)?;
+        at_least_one_request(&file, test_files.len, &strategy)?;
         self.io.set_strategy(strategy, context.seed);
         self.load = match (self.spec.load, self.spec.share) {
             (Some(load), _) => load,

@@ -33,6 +33,10 @@ const READ: &str = "rw bs ioengine sync iodepth numjobs direct size filesize off
     create_on_open invalidate pre_read ramp_time zonemode zonesize zonerange zoneskip \
     offset_increment fixedbufs registerfiles nonvectored";
 
+/// Options that zero does not switch off.
+const NUMBERS: [&str; 6] =
+    ["cpus_allowed", "cpumask", "numa_cpu_nodes", "prio", "verify_pattern", "iodepth_batch_complete_min"];
+
 const ALIASES: &[(&str, &str)] = &[("readwrite", "rw"), ("blocksize", "bs")];
 
 impl Load {
@@ -45,8 +49,13 @@ impl Load {
             return Err(options.wrong("bs", "a request has at least one byte"));
         }
         let (counterpart, direct) = options.engine(notes)?;
-        let depth = options.parsed("iodepth", count)?.unwrap_or(1).max(1);
-        let workers = options.parsed("numjobs", count)?.unwrap_or(1).max(1);
+        let depth = options.parsed("iodepth", count)?.unwrap_or(1);
+        let workers = options.parsed("numjobs", count)?.unwrap_or(1);
+        for (option, found) in [("iodepth", depth), ("numjobs", workers)] {
+            if found == 0 {
+                return Err(options.wrong(option, "at least 1"));
+            }
+        }
         if depth > DEEPEST || workers > MOST_WORKERS {
             let (option, most) =
                 if depth > DEEPEST { ("iodepth", DEEPEST) } else { ("numjobs", MOST_WORKERS) };
@@ -192,7 +201,7 @@ impl<'s> JobOptions<'s> {
                 _ => match (reason_for(IGNORED, &entry.name), reason_for(REFUSED, &entry.name)) {
                     (Some(why), _) => notes.add(&entry.name, why),
                     // Options that are switched off have no effect.
-                    (None, Some(_)) if off() => {}
+                    (None, Some(_)) if off() && !NUMBERS.contains(&name) => {}
                     (None, Some(why)) => return Err(entry.wrong(why)),
                     (None, None) => {
                         return Err(entry.wrong("unknown option: leave it out"));
@@ -315,11 +324,13 @@ impl<'s> JobOptions<'s> {
     /// Stripe size of several workers.
     fn stripe(&self, workers: u64, request: u64) -> Result<Option<u64>, ImportError> {
         let zone = self.parsed("zonesize", bytes)?;
+        let range = self.parsed("zonerange", bytes)?;
         let skip = self.parsed("zoneskip", bytes)?;
         let step = self.parsed("offset_increment", bytes)?;
         match (self.text("zonemode")?, zone) {
             (Some("strided"), Some(zone))
                 if zone >= request
+                    && range.unwrap_or(zone) == zone
                     && skip.is_some_and(|skip| zone.checked_mul(workers - 1) == Some(skip))
                     && step == Some(zone) =>
             {
