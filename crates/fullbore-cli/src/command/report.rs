@@ -158,6 +158,9 @@ impl Report {
             }
             written.push(place);
         }
+        if let Some((flag, _)) = self.outputs().find(|(_, path)| self.full && is_stdio(path)) {
+            return Err(Exit::failure(format!("--full concerns the table, which {flag} - replaces")));
+        }
         if self.results.len() > 1 {
             return match self.svg {
                 Some(_) => Err(Exit::failure("--svg takes one results document: name only one")),

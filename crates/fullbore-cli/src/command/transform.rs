@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, Output, Placement};
 use fullbore::operation::{self, Kernel};
 
@@ -66,7 +67,14 @@ impl Transform {
             None if is_standard_input(&self.input) => {
                 return Err(Exit::failure("standard input: cannot be changed in place: name a file"));
             }
-            None => Output::in_place(&self.input)?,
+            None => {
+                let output = Output::in_place(&self.input)?;
+                if output.file().stamp()?.identity != input.stamp()?.identity {
+                    let what = "another process replaced it meanwhile";
+                    return Err(Error::new(ErrorKind::Changed, "change in place", &self.input, what).into());
+                }
+                output
+            }
             Some(path) if is_standard_output(path) => Output::stdout()?,
             Some(path) => {
                 let placement = if self.overwrite { Placement::Overwrite } else { Placement::Replace };

@@ -28,6 +28,22 @@ fn a_replaced_file_keeps_its_mode_and_owner() {
     assert_eq!((owner, group), (65534, 65533));
 }
 
+/// A process that may give files away, but not change their modes afterwards, as root of some containers.
+#[test]
+fn a_private_file_is_not_replaced_by_one_that_others_read() {
+    let Some(()) = or_skip("files of another user", root()) else { return };
+    let Some(()) = or_skip("fewer capabilities", installed("setpriv")) else { return };
+    let dir = TestDir::new();
+    chown(dir.file("out", "old"), Some(65534), Some(65534)).unwrap();
+    dir.set_mode("out", 0o600);
+    let mut command = Command::new("setpriv");
+    command.args(["--bounding-set", "-fowner"]).arg(binary()).args(["gen", "10", "out"]);
+    let status = command.current_dir(dir.path()).stderr(Stdio::null()).status().unwrap();
+    let (mode, owner, _) = rights(&dir, "out");
+    assert_eq!((status.code(), dir.read("out")), (Some(2), b"old".to_vec()));
+    assert_eq!((mode, owner), (0o600, 65534));
+}
+
 /// Attributes that are not preserved stay those of the replaced file.
 #[test]
 fn a_replaced_file_keeps_what_is_not_preserved() {

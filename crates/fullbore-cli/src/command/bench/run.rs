@@ -68,7 +68,7 @@ pub(crate) struct MeasureArgs {
     #[arg(long)]
     json: bool,
 
-    /// Seed of the test data, the order of the trials and the intervals
+    /// Seed of the test data, the order of the trials and the positions of random requests
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -122,6 +122,8 @@ enum PeerProgram {
     Fio,
 }
 
+const NO_HOME: &str = "no home directory: set XDG_CONFIG_HOME to an absolute path";
+
 /// The time of the quick run, in seconds.
 const QUICK_TIME: Duration = Duration::from_secs(85);
 
@@ -150,11 +152,15 @@ impl Run {
         } else {
             self.names.iter().map(|name| set(name)).collect::<Result<_, _>>()?
         };
-        let mut size = None;
+        let mut sizes = Vec::new();
         for path in &self.job {
             let (name, imported) = jobs(path)?;
             sets.push((name, imported.toml));
-            size = size.max(imported.size);
+            sizes.extend(imported.size);
+        }
+        let size = sizes.iter().copied().max();
+        if self.how.size.is_none() && sizes.iter().any(|other| Some(*other) != size) {
+            Exit::eprint("fullbore: the job files have several sizes: all use a file of the largest\n");
         }
         // The command line takes precedence over the file.
         self.how.size = self.how.size.or(size);
@@ -207,6 +213,9 @@ impl MeasureArgs {
         with_fio: bool,
     ) -> Result<(), Exit> {
         let time = self.time(&sets, with_fio)?;
+        if !self.no_save && Profile::default_path().is_none() {
+            return Err(Exit::failure(format!("profile: {NO_HOME}, or use --no-save")));
+        }
         let folder = ResultsFolder::make(self.output.clone())?;
         let options = Options {
             directories: self.dir.clone(),
@@ -313,6 +322,11 @@ impl MeasureArgs {
             Exit::print_raw(&text)?;
         }
         written?;
+        if document.cells.iter().all(|cell| cell.summary.is_none()) {
+            let reasons = || document.cells.iter().filter_map(|cell| cell.skipped.as_deref());
+            let first = reasons().next().unwrap_or("there was no time");
+            return Err(Exit::failure(format!("no cell was measured; the reason for the first: {first}")));
+        }
         match saved {
             Some(Err(error)) => {
                 Err(Exit::failure(format!("profile: not saved, although the results are: {error}")))
@@ -328,7 +342,7 @@ fn save(
     (key, measured): (String, fullbore::strategy::FileSystem),
     document: &Document,
 ) -> Result<PathBuf, String> {
-    let path = Profile::default_path().ok_or("no home directory: set XDG_CONFIG_HOME to an absolute path")?;
+    let path = Profile::default_path().ok_or(NO_HOME)?;
     let mut profile = Profile::load(&path).map_err(|error| error.to_string())?;
     let tried = |entry: &Entry| {
         document.cells.iter().any(|cell| {

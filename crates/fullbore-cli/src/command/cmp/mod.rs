@@ -285,8 +285,12 @@ fn position(file: &File, skip: u64) -> Option<u64> {
     sys::position(file).ok().map(|position| position.saturating_add(skip))
 }
 
-/// True if both are the same inode from the same offset on.
+/// True if both are the same inode from the same offset on. On Windows equal numbers are no proof: a shadow copy has those of its
+/// volume, and some servers repeat them.
 fn is_same_inode(request: &CmpRequest<'_>, [left, right]: [&File; 2]) -> bool {
+    if cfg!(windows) {
+        return false;
+    }
     let identity = |file: &File| match file.starting_stamp() {
         Ok(stamp) => Some(stamp.identity),
         Err(_) => sys::status(file).ok().map(|stat| stat.identity()),

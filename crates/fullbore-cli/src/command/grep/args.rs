@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use fullbore_grep::grep_printer::{HyperlinkFormat, UserColorSpec};
-use fullbore_grep::{Nuls, Settings};
+use fullbore_grep::{Nuls, Settings, Show};
 use log::LevelFilter;
 
 use crate::command::documents::Generated;
@@ -122,6 +122,11 @@ impl GrepArgs {
             2 => self.hidden = true,
             _ => self.search.nuls = Nuls::Suppress,
         }
+    }
+
+    /// A flag that selects the results of a search cancels a listing, since the last mode counts.
+    pub(super) fn show(&mut self, show: Show) {
+        (self.search.show, self.listing) = (show, None);
     }
 
     /// A flag that limits the context cancels `--passthru`.

@@ -238,16 +238,16 @@ pub(super) const FLAGS: &[Flag] = &[
     value('C', "context", "N", |a, v| put(&mut a.limited().both, number(v)))
         .help("Print N lines before and after each match"),
     on(' ', "passthru", "Print all lines", |a, _| a.search.passthru = true).also("passthrough"),
-    on('c', "count", "Print the number of matching lines", |a, _| a.search.show = Show::Count),
-    on(' ', "count-matches", "Print the number of matches", |a, _| a.search.show = Show::CountMatches),
+    on('c', "count", "Print the number of matching lines", |a, _| a.show(Show::Count)),
+    on(' ', "count-matches", "Print the number of matches", |a, _| a.show(Show::CountMatches)),
     on('l', "files-with-matches", "Print the paths of files with a match", |a, _| {
-        a.search.show = Show::PathsWith;
+        a.show(Show::PathsWith);
     }),
     on(' ', "files-without-match", "Print the paths of files without a match", |a, _| {
-        a.search.show = Show::PathsWithout;
+        a.show(Show::PathsWithout);
     }),
     toggle!(' ', "json", "Print results as JSON lines", |a, yes| match yes {
-        true => a.search.show = Show::Json,
+        true => a.show(Show::Json),
         false if a.search.show == Show::Json => a.search.show = Show::Lines,
         false => {}
     }),

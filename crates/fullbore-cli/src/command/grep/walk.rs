@@ -206,7 +206,8 @@ fn walk_at_once(builder: &WalkBuilder, kind: WalkKind) -> Option<impl Iterator<I
                 let mut mine = WalkBatch { items: Vec::new(), sender: sender.clone() };
                 let (count, much) = (count.clone(), much.clone());
                 Box::new(move |entry| {
-                    let key = entry.as_ref().map_or_else(|_| Vec::new(), |entry| key(entry.path()));
+                    let path = entry.as_ref().map_or_else(path_of, |entry| Some(entry.path()));
+                    let key = path.map(key).unwrap_or_default();
                     mine.items.extend(items(entry, kind).map(|item| (key.clone(), item)));
                     let count = count.fetch_add(1, Relaxed);
                     if much.load(Relaxed)
@@ -296,6 +297,16 @@ impl PartialEq for Run {
 }
 
 impl Eq for Run {}
+
+/// Returns the path that an error of the walk concerns.
+fn path_of(error: &ignore::Error) -> Option<&Path> {
+    match error {
+        ignore::Error::WithPath { path, .. } | ignore::Error::Loop { child: path, .. } => Some(path),
+        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => path_of(err),
+        ignore::Error::Partial(errors) => errors.iter().find_map(path_of),
+        _ => None,
+    }
+}
 
 /// Returns a sort key that orders paths as if directories were sorted by name, one after the other.
 fn key(path: &Path) -> Vec<u8> {

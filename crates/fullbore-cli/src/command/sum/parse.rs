@@ -168,6 +168,10 @@ impl Parser {
             return None;
         }
         let name = behind.strip_prefix(b" ").or_else(|| behind.strip_prefix(b"\t"))?;
+        // A line without a name says nothing about the others.
+        if name.is_empty() {
+            return None;
+        }
         let name = match name.split_first() {
             Some((b' ' | b'*', rest)) if !rest.is_empty() => {
                 let one = *self.one_blank.get_or_insert(false);
@@ -180,7 +184,7 @@ impl Parser {
                 name
             }
         };
-        (!name.is_empty()).then_some((found, sum, name))
+        Some((found, sum, name))
     }
 }
 
@@ -295,6 +299,8 @@ mod tests {
     #[test]
     fn first_line_sets_the_blank_count() {
         let mut parser = Parser::new(Vec::new());
+        // A line without a name does not count.
+        assert_eq!(claim_after(&mut parser, &format!("{MD5} ")), None);
         assert_eq!(claim_after(&mut parser, &format!("{MD5} a")).unwrap().1, "a");
         assert_eq!(claim_after(&mut parser, &format!("{MD5}  b")).unwrap().1, " b");
         let mut parser = Parser::new(Vec::new());

@@ -222,25 +222,53 @@ fn path(name: Vec<u8>) -> PathBuf {
 }
 
 /// Standard input, handed to its users one after the other.
-#[derive(Default)]
 pub(super) struct StandardInput {
-    next: Mutex<u64>,
+    /// `None` after the run has failed: not all users will come.
+    next: Mutex<Option<u64>>,
     done: Condvar,
 }
 
+/// Ends the waits for standard input if it is dropped, by an error or a panic.
+pub(super) struct EndsWaits<'a>(&'a StandardInput);
+
+impl EndsWaits<'_> {
+    pub(super) fn passed(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for EndsWaits<'_> {
+    fn drop(&mut self) {
+        *self.0.next.lock() = None;
+        self.0.done.notify_all();
+    }
+}
+
 impl StandardInput {
+    pub(super) fn new() -> Self {
+        Self { next: Mutex::new(Some(0)), done: Condvar::default() }
+    }
+
+    pub(super) fn ends_waits(&self) -> EndsWaits<'_> {
+        EndsWaits(self)
+    }
+
+    /// # Errors
+    /// Those of `read`; as after a cancellation if the run has failed.
     pub(super) fn in_order<T>(
         &self,
         turn: u64,
         read: impl FnOnce(&File) -> fullbore::Result<T>,
     ) -> fullbore::Result<T> {
         let mut next = self.next.lock();
-        while *next < turn {
+        while next.ok_or_else(fullbore::Error::cancelled)? < turn {
             next = self.done.wait(next);
         }
         drop(next);
         let result = standard_input().and_then(|file| read(&file));
-        *self.next.lock() += 1;
+        if let Some(next) = &mut *self.next.lock() {
+            *next += 1;
+        }
         self.done.notify_all();
         result
     }

@@ -97,14 +97,16 @@ impl Wc {
             only_bytes: columns.only_bytes()
                 || encoding == Encoding::Bytes && columns.only_bytes_or_characters(),
             encoding,
-            standard_input: StandardInput::default(),
+            standard_input: StandardInput::new(),
             run: &run,
         };
         let mut report = Report::new(columns, width, self.total, self.json, encoding);
         let mut code = 0;
         let arriving = self.files0_from.as_deref().is_some_and(is_stream);
         let work = |input: Input, worker: &mut Worker, executor: &Executor<'_>| {
+            let ends_waits = context.standard_input.ends_waits();
             let file_result = context.count_input(input, worker, executor)?;
+            ends_waits.passed();
             let weight = file_result.name.as_ref().map_or(0, |name| name.as_os_str().len());
             Ok((file_result, weight))
         };
@@ -113,7 +115,10 @@ impl Wc {
                 run.output.eprint(&diagnostic.line());
                 code = code.max(diagnostic.code);
             }
-            report.file(&file_result, &run)
+            let ends_waits = context.standard_input.ends_waits();
+            report.file(&file_result, &run)?;
+            ends_waits.passed();
+            Ok(())
         })?;
         report.end(&run)?;
         if code > 0 { Err(Exit::Reported(code)) } else { Ok(()) }
