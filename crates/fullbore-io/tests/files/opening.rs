@@ -152,7 +152,7 @@ fn reserve_without_space_leaves_an_existing_file_unchanged() {
     assert_eq!(output.file().reserve(0..2 << 20).unwrap_err().kind(), ErrorKind::NoSpace);
     output.file().write_all_at(b"bytes", 0).unwrap();
     output.commit_len(5, fullbore_io::file::Durability::None).unwrap();
-    assert!(stat(&small.path().join("output")).unwrap().allocated() <= 4096);
+    assert!(stat(small.path().join("output")).unwrap().allocated() <= 4096);
     // The space suffices once the old bytes are released.
     create(&old, 900_000).unwrap();
     assert_eq!(fs::metadata(&old).unwrap().len(), 0);
