@@ -121,7 +121,7 @@ fn draw(when: When, run: &Run, over: &AtomicBool, shown: &Mutex<Option<ProgressB
         Some(len) => {
             (ProgressBar::new(len), "{msg} {wide_bar} {decimal_bytes}/{decimal_total_bytes} {rate} {left}")
         }
-        None => (ProgressBar::no_length(), "{msg} {spinner} {decimal_bytes} {rate} {elapsed}"),
+        None => (ProgressBar::no_length(), "{msg} {spinner} {decimal_bytes} {rate} {elapsed} elapsed"),
     };
     bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
     if let Ok(style) = ProgressStyle::with_template(template) {

@@ -217,7 +217,7 @@ impl Workload for AccessWorkload {
         }
         let file = self.existing_file(test_files);
         let strategy = self.io.plan(file, test_files.len)?;
-        at_least_one_request(file, test_files.len, &strategy)?;
+        at_least_one_request(file, (test_files.len, self.spec.order), strategy.request as u64)?;
         self.io.set_strategy(strategy, context.seed);
         Ok(())
     }

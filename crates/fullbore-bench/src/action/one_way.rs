@@ -17,6 +17,7 @@ use fullbore::sys::{self, Advice};
 use serde::{Deserialize, Serialize};
 
 use super::requested_strategy::RequestedStrategy;
+use super::settings::RequestOrder;
 use super::workload::{DeviceIo, ExpectedState};
 use crate::document::{CacheState, Labels, word};
 use crate::test_files::TestFiles;
@@ -138,13 +139,20 @@ pub(super) struct Precondition {
     pub(super) cache: Option<CacheState>,
 }
 
-/// Fails if a file is too short for a single request.
-pub(super) fn at_least_one_request(file: &File, len: u64, strategy: &Strategy) -> Result<()> {
-    let request = strategy.request as u64;
-    if request <= len {
+/// Fails if a file, or the half that is used, is too short for a single request.
+pub(super) fn at_least_one_request(
+    file: &File,
+    (len, order): (u64, RequestOrder),
+    request: u64,
+) -> Result<()> {
+    let (part, used) = match order {
+        RequestOrder::RandomHalf => ("half of the test file", len / 2),
+        _ => ("the test file", len),
+    };
+    if request <= used {
         return Ok(());
     }
-    let what = format!("a request has {}, the test file {}", size::exact(request), size::exact(len));
+    let what = format!("a request has {}, {part} {}", size::exact(request), size::exact(used));
     Err(Error::new(ErrorKind::Invalid, "measure", file.path(), what).advise("set a larger --size"))
 }
 

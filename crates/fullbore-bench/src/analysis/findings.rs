@@ -178,11 +178,15 @@ fn rival<'a>(cell: &Cell, fastest: &'a Cell, cells: &[&'a Cell]) -> Option<&'a C
 
 fn against(comparison: &Comparison, other: &str) -> String {
     let Estimate { value, low, high } = comparison.ratio;
+    let interval = match low == high {
+        true => "no interval".to_owned(),
+        false => format!("{low:.2} to {high:.2}"),
+    };
     if (value - 1.0).abs() <= EQUAL || comparison.verdict == Verdict::NoDifferenceThatMatters {
-        return format!("no significant difference from {other} ({low:.2} to {high:.2})");
+        return format!("no significant difference from {other} ({interval})");
     }
     match comparison.verdict {
-        Verdict::Unclear => format!("{value:.2}× {other} (unclear: {low:.2} to {high:.2})"),
-        _ => format!("{value:.2}× {other} ({low:.2} to {high:.2})"),
+        Verdict::Unclear => format!("{value:.2}× {other} (unclear: {interval})"),
+        _ => format!("{value:.2}× {other} ({interval})"),
     }
 }

@@ -42,7 +42,13 @@ pub fn regrets(cells: &[Cell]) -> Vec<Regret> {
             let best = others.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
             // The ratio of the rates, best to auto, is that of the times, auto to best.
             let own: Vec<&Sample> = auto.counted().collect();
-            let comparison = compare_in_rounds(&best_elsewhere(best, &others), &own)?;
+            // A round that the run did not finish may have samples of slow strategies alone.
+            let mut theirs = best_elsewhere(best, &others);
+            theirs.retain(|sample| own.iter().any(|own| own.round == sample.round));
+            if theirs.is_empty() {
+                theirs = best.counted().collect();
+            }
+            let comparison = compare_in_rounds(&theirs, &own)?;
             let Estimate { value, low, high } = comparison.ratio;
             let job = others.iter().map(|cell| cell.labels.job.as_str()).find(|job| !job.is_empty());
             let job = job.unwrap_or(&auto.labels.operation);

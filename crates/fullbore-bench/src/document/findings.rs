@@ -223,7 +223,10 @@ impl Regret {
         let Self { job, strategy, strategies, regret, .. } = self;
         let [value, low, high] = [regret.value, regret.low, regret.high].map(units::percent);
         let others = units::count(*strategies, "strategy").replace("strategys", "strategies");
-        let interval = format!("95% interval {low} to {high}");
+        let interval = match regret.low == regret.high {
+            true => "no interval".to_owned(),
+            false => format!("95% interval {low} to {high}"),
+        };
         if regret.high < 0.0 {
             let less = units::percent(-regret.value);
             format!("auto: {less} less time than the best of {others} for {job} ({interval})")

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, Output, Placement};
 use fullbore::operation::{self, Kernel};
 
@@ -67,20 +66,15 @@ impl Transform {
             None if is_standard_input(&self.input) => {
                 return Err(Exit::failure("standard input: cannot be changed in place: name a file"));
             }
-            None => {
-                let output = Output::in_place(&self.input)?;
-                if output.file().stamp()?.identity != input.stamp()?.identity {
-                    let what = "another process replaced it meanwhile";
-                    return Err(Error::new(ErrorKind::Changed, "change in place", &self.input, what).into());
-                }
-                output
-            }
+            None => Output::in_place(&self.input)?,
             Some(path) if is_standard_output(path) => Output::stdout()?,
             Some(path) => {
                 let placement = if self.overwrite { Placement::Overwrite } else { Placement::Replace };
                 Output::create_with(path, placement, Some(&input))?
             }
         };
+        // The name may lead to another file by now.
+        let input = if self.output.is_none() { output.file().clone() } else { input };
         let to_stdout = self.output.as_deref().is_some_and(is_standard_output);
         self.transfer.run(&operation.to_string(), (output, to_stdout), |job, output| {
             job.transform_to(&*operation, &input, output)

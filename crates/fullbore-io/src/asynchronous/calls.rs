@@ -13,11 +13,23 @@ use super::file::AsyncFile;
 use super::slots::Key;
 use super::state::Operation;
 use crate::error::{Error, Result};
+use crate::file::inner::Unwritten;
 use crate::file::{
     CommitReport, CopyReport, Durability, File, FileKind, Mode, OpenOptions, Output, Placement,
 };
 use crate::lock::Mutex;
 use crate::sys::{self, Code, OpenFlags};
+
+/// The bytes of a copy, which an output must not be committed without.
+struct LostUnlessRun(Option<Unwritten>);
+
+impl Drop for LostUnlessRun {
+    fn drop(&mut self) {
+        if let Some(unwritten) = self.0.take() {
+            unwritten.lose();
+        }
+    }
+}
 
 impl AsyncFile {
     /// Returns the current length in bytes, as [`File::len`].
@@ -55,10 +67,13 @@ impl AsyncFile {
     /// ```
     pub fn copy_range(&self, range: Range<u64>, target: &Self, offset: u64) -> BlockingCall<CopyReport> {
         let (target, dispatch) = (target.file().clone(), self.driver().dispatch().clone());
+        let mut unwritten = LostUnlessRun(target.mark_unwritten());
         self.on_thread("copy", move |file| {
             let waits = waits_for_others(file.kind()) || waits_for_others(target.kind());
             let _beside = waits.then(|| dispatch.wait_beside(1));
-            file.copy_range(range, &target, offset)
+            let copied = file.copy_range(range, &target, offset);
+            drop(unwritten.0.take());
+            copied
         })
     }
 

@@ -4,13 +4,17 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::io::{self, SeekFrom};
 use std::pin::Pin;
-use std::task::{Context, Poll, Waker, ready};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker, ready};
 
 use super::file::AsyncFile;
 use super::transfer::Transfer;
 use crate::error::{Error, ErrorKind};
 use crate::file::inner::Unwritten;
+use crate::lock::Mutex;
 use crate::stream::report_loss;
+#[cfg(any(feature = "futures", feature = "tokio"))]
+use crate::sys::{self, FileKind};
 
 /// Bytes per read of callers that read fewer: they are copied out of a buffer. Longer reads of cached bytes need no buffer.
 const ROOM: usize = 64 << 10;
@@ -60,6 +64,25 @@ pub struct AsyncStream {
     /// While there are writes in flight or a failure.
     unwritten: Option<Unwritten>,
     spare: Vec<Vec<u8>>,
+    waiters: Arc<Waiters>,
+}
+
+/// The tasks that wait for a write: that of the reader and that of the writer, if the stream was split. A transfer holds one waker.
+#[derive(Debug, Default)]
+struct Waiters(Mutex<[Option<Waker>; 2]>);
+
+impl Wake for Waiters {
+    fn wake(self: Arc<Self>) {
+        let waiting = std::mem::take(&mut *self.0.lock());
+        waiting.into_iter().flatten().for_each(Waker::wake);
+    }
+}
+
+/// The half of a stream that waits.
+#[derive(Debug, Clone, Copy)]
+enum Half {
+    Reader,
+    Writer,
 }
 
 #[derive(Debug)]
@@ -89,6 +112,7 @@ impl AsyncStream {
             failed: None,
             unwritten: None,
             spare: Vec::new(),
+            waiters: Arc::default(),
         }
     }
 
@@ -120,9 +144,9 @@ impl AsyncStream {
     }
 
     /// Waits for all writes in flight, and returns the first failure.
-    fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_flush(&mut self, context: &mut Context<'_>, half: Half) -> Poll<io::Result<()>> {
         while !self.writes.is_empty() {
-            ready!(self.poll_first_write(context));
+            ready!(self.poll_first_write(context, Some(half)));
         }
         let failed = self.failed.take();
         self.unwritten = None;
@@ -150,7 +174,7 @@ impl AsyncStream {
     /// Waits for the writes of a stream that was dropped, and reports the first failure.
     pub(super) fn poll_unflushed(&mut self, context: &mut Context<'_>) -> Poll<()> {
         while !self.writes.is_empty() {
-            ready!(self.poll_first_write(context));
+            ready!(self.poll_first_write(context, None));
         }
         if let Some((error, position)) = self.failed.take() {
             report_loss(self.file.file(), self.position.saturating_sub(position) as usize, error);
@@ -159,12 +183,19 @@ impl AsyncStream {
         Poll::Ready(())
     }
 
-    /// Waits for the first write in flight and notes its result.
-    fn poll_first_write(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    /// Waits for the first write in flight and notes its result. Without a half, nobody else waits for it.
+    fn poll_first_write(&mut self, context: &mut Context<'_>, half: Option<Half>) -> Poll<()> {
         let Some(StartedWrite { transfer, began, .. }) = self.writes.front_mut() else {
             return Poll::Ready(());
         };
-        let (result, buffer) = ready!(Pin::new(&mut *transfer).poll(context));
+        let (result, buffer) = match half {
+            None => ready!(Pin::new(&mut *transfer).poll(context)),
+            Some(half) => {
+                self.waiters.0.lock()[half as usize] = Some(context.waker().clone());
+                let waker = Waker::from(self.waiters.clone());
+                ready!(Pin::new(&mut *transfer).poll(&mut Context::from_waker(&waker)))
+            }
+        };
         let position = *began + transfer.moved() as u64;
         self.writes.pop_front();
         self.keep(buffer);
@@ -199,7 +230,7 @@ impl AsyncStream {
         let seekable = self.file.seekable();
         // The bytes that are being written are to be read.
         if seekable || self.failed.is_some() {
-            ready!(self.poll_flush(context))?;
+            ready!(self.poll_flush(context, Half::Reader))?;
         }
         let ended = ready!(self.poll_read_in_flight(context))?;
         if !ended && self.taken == self.buffer.len() {
@@ -233,14 +264,14 @@ impl AsyncStream {
     fn write(&mut self, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
         let mut unwatched = Context::from_waker(Waker::noop());
         while self.writes.front().is_some_and(|write| write.transfer.is_done()) {
-            let _ = self.poll_first_write(&mut unwatched);
+            let _ = self.poll_first_write(&mut unwatched, None);
         }
         let data = &data[..data.len().min(MOST)];
         while self.is_full(data.len()) {
-            ready!(self.poll_first_write(context));
+            ready!(self.poll_first_write(context, Some(Half::Writer)));
         }
         if self.failed.is_some() {
-            ready!(self.poll_flush(context))?;
+            ready!(self.poll_flush(context, Half::Writer))?;
         }
         if data.is_empty() {
             return Poll::Ready(Ok(0));
@@ -278,7 +309,7 @@ impl AsyncStream {
                     Ok(count) => Poll::Ready(Ok(count)),
                     Err(error) => {
                         self.fail(error, began + transfer.moved() as u64);
-                        self.poll_flush(context).map_ok(|()| 0)
+                        self.poll_flush(context, Half::Writer).map_ok(|()| 0)
                     }
                 }
             }
@@ -294,7 +325,7 @@ impl AsyncStream {
     }
 
     fn poll_transfers(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.poll_flush(context))?;
+        ready!(self.poll_flush(context, Half::Writer))?;
         self.poll_read_in_flight(context).map_ok(drop)
     }
 
@@ -337,11 +368,16 @@ macro_rules! implement_write {
             }
 
             fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-                AsyncStream::poll_flush(&mut self, context)
+                AsyncStream::poll_flush(&mut self, context, Half::Writer)
             }
 
             fn $close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-                AsyncStream::poll_flush(&mut self, context)
+                ready!(AsyncStream::poll_flush(&mut self, context, Half::Writer))?;
+                if self.file.file().kind() == FileKind::Socket {
+                    // The peer reads the end. A connection that is gone needs none.
+                    sys::end_writes(self.file.file());
+                }
+                Poll::Ready(Ok(()))
             }
         }
     };

@@ -290,8 +290,8 @@ pub(super) fn rename_to(
 /// Renames a file in a directory to a name that is free.
 fn rename_new(directory: &Handle, part: &OsStr, name: &OsStr) -> sys::Result<()> {
     match sys::rename_new(directory, part, directory, name) {
-        // The file system does not support the flag.
-        Err(Code::INVALID | Code::NOT_IMPLEMENTED | Code::UNSUPPORTED) => {}
+        // The file system does not support the flag, or a filter does not permit the call.
+        Err(Code::INVALID | Code::NOT_IMPLEMENTED | Code::UNSUPPORTED | Code::NOT_PERMITTED) => {}
         other => return other,
     }
     match sys::hard_link(directory, part, directory, name, AtFlags::empty()) {
@@ -379,7 +379,13 @@ pub(super) fn open(place: &TargetName, there: &Status, flags: OpenFlags) -> Resu
     let directory = place.directory.fd().map_err(|error| Error::io("open", &path, error))?;
     let file = File::open_at(&directory, &place.name, &path, flags)?;
     let same = match there.kind() {
-        FileKind::Regular | FileKind::BlockDevice => file.stamp()?.identity == there.identity(),
+        FileKind::Regular | FileKind::BlockDevice => {
+            let opened = file.stamp()?.identity;
+            // In overlay file systems, a file may get another number when it is opened for writing.
+            let is_named =
+                || place.stat(AtFlags::empty()).map(|now| now.is_some_and(|now| now.identity() == opened));
+            opened == there.identity() || is_named()?
+        }
         // A device may be opened through a node of another file system.
         kind => file.kind() == kind,
     };

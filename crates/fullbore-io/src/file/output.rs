@@ -159,7 +159,8 @@ impl Output {
         place.reject_stream()?;
         let (place, finish) = match only_regular(&place)? {
             Some(there) => replaced(place, &there)?,
-            None => (place, Finish::Usual),
+            // Of a dangling link that is to be followed, the name that it leads to.
+            None => (place.resolved()?.0, Finish::Usual),
         };
         let (fd, part) = open(&place.directory, &place.name)?;
         Ok(Self::of(File::from_fd(fd, place.path())?, OutputState::Kept { place, finish, part }))

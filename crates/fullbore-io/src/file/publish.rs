@@ -106,7 +106,14 @@ pub(super) fn publish(
         OutputState::Stream => {
             // Pipes and terminals store nothing.
             let stores = matches!(file.kind(), FileKind::Regular | FileKind::BlockDevice);
-            sync(file, if stores { durability } else { Durability::None }, &mut report, File::sync)?
+            let level = if stores { durability } else { Durability::None };
+            match sync(file, level, &mut report, File::sync) {
+                // A file that the kernel generates.
+                Err(error) if error.kind() == ErrorKind::Unsupported => {
+                    sync(file, Durability::None, &mut report, File::sync)?
+                }
+                synced => synced?,
+            }
         }
         OutputState::Existing(_unfinished) => sync(file, durability, &mut report, File::sync)?,
         OutputState::Unnamed { place, finish } => {

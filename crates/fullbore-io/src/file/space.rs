@@ -91,9 +91,12 @@ impl File {
     /// [`ErrorKind::Invalid`] if the range ends before it starts.
     pub fn reserve(&self, range: Range<u64>) -> Result<()> {
         let end = range.end;
-        // A reservation that fails may keep the blocks that it got.
-        self.inner.health.set_reserved(end);
-        self.fallocate("reserve space", Allocate::KeepLength, range)
+        let reserved = self.fallocate("reserve space", Allocate::KeepLength, range);
+        // One that finds too little space may keep the blocks that it got.
+        if reserved.as_ref().map_or_else(|error| error.kind() == ErrorKind::NoSpace, |()| true) {
+            self.inner.health.set_reserved(end);
+        }
+        reserved
     }
 
     /// Makes a range, in bytes, read as zeros, and frees the blocks that are completely inside it. The length stays.

@@ -86,6 +86,10 @@ fn open(directory: impl AsHandle, name: &OsStr) -> sys::Result<Handle> {
 /// directory that it came from.
 fn emptied(top: &Handle, name: &OsStr, expected: (u64, u64)) -> sys::Result<()> {
     let mut way = vec![(name.to_owned(), expected)];
+    // Before its mode may be changed.
+    if sys::stat_at(top, name, AtFlags::NOFOLLOW)?.identity() != expected {
+        return Err(Code::STALE);
+    }
     let mut inner = open(top, name)?;
     if identity(&inner)? != expected {
         return Err(Code::STALE);

@@ -1,6 +1,7 @@
 //! `AsyncStream` through the traits of tokio and futures, as their users call it.
 
 use super::*;
+use fullbore_io::file::{Access, OpenOptions};
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _, AsyncWriteExt as _};
 
 fn runtime() -> tokio::runtime::Runtime {
@@ -32,6 +33,34 @@ fn tokio_copies_a_file_and_reads_it_back() {
             assert_eq!(from.read_u8().await.unwrap_err().kind(), std::io::ErrorKind::UnexpectedEof);
         });
         assert_eq!(&std::fs::read(&copy).unwrap()[..4], &[b"new", &want[3..4]].concat()[..]);
+    }
+}
+
+/// A read waits for the writes before it: both halves wait for the same write.
+#[test]
+fn halves_of_a_stream_wake_one_another() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(3).build().unwrap();
+    for driver in drivers(4) {
+        let (_dir, path) = temporary_file(&pattern(1 << 20));
+        let file = OpenOptions::new().access(Access::ReadWrite).open(&path).unwrap();
+        let (mut reader, mut writer) = tokio::io::split(stream(file, &driver));
+        runtime.block_on(async {
+            let reads = tokio::spawn(async move {
+                let mut read = vec![0; 4096];
+                for _ in 0..300 {
+                    let _ = reader.read(&mut read).await.unwrap();
+                }
+            });
+            let writes = tokio::spawn(async move {
+                let data = vec![2; 200_000];
+                for _ in 0..300 {
+                    writer.write_all(&data).await.unwrap();
+                    writer.flush().await.unwrap();
+                }
+            });
+            reads.await.unwrap();
+            writes.await.unwrap();
+        });
     }
 }
 

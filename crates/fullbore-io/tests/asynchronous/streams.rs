@@ -155,6 +155,10 @@ fn a_socket_is_written_while_a_read_is_pending() {
             stream.write_all(b"more").await.unwrap();
             stream.read_exact(&mut bytes).await.unwrap();
             assert_eq!(&bytes, b"wer");
+            stream.close().await.unwrap();
+            let mut rest = Vec::new();
+            there.read_to_end(&mut rest).unwrap();
+            assert_eq!(rest, b"more");
         });
     }
 }

@@ -69,20 +69,19 @@ impl<'a> Run<'a> {
         Self { transfer, scope, choice, most: usize::MAX, any_order: false, enough: &NEVER }
     }
 
-    /// Runs without a visitor. Requests that are written meet only between blocks of direct I/O, since a direct write of a part of
-    /// a block writes the whole block: the bytes of a range before the first such boundary are written on their own.
+    /// Runs without a visitor. Direct writes of several workers meet only between blocks of direct I/O, since such a write of a part
+    /// of a block writes the whole block: the bytes of a range before the first such boundary are written on their own.
     pub(super) fn finish(&self) -> Result<Stats> {
         let Range { start, end } = self.scope.range;
         let whole = start.checked_next_multiple_of(ALIGNMENT as u64).unwrap_or(end).min(end);
         let alone = |range| Scope { range, order: self.scope.order };
         let part = |scope: &Scope, most| Run { scope, most, ..*self }.run(&|run| run(&|_, _| Ok(())));
-        let inside = start < whole && whole < end;
-        if !inside || self.scope.order != Order::Sequential || !matches!(self.transfer.sink, Sink::File(_)) {
+        let inside = start < whole && whole < end && self.scope.order == Order::Sequential;
+        let first = self.choice.first;
+        let several = self.choice.adaptive.is_some()
+            || first.workers.min(self.most) > 1 && first.write.capabilities.passes_cache(first.write_cache);
+        if !(inside && several && matches!(self.transfer.sink, Sink::File(_))) {
             return part(self.scope, self.most);
-        }
-        if !(whole - start).is_multiple_of(self.transfer.unit() as u64) {
-            // No such boundary is one of the operation.
-            return part(self.scope, 1);
         }
         let mut stats = part(&alone(start..whole), 1)?;
         stats.add(&part(&alone(whole..end), self.most)?);

@@ -115,8 +115,13 @@ impl fmt::Display for Evidence {
             }
             Self::Measured { best, date, job, rate, low, high } => {
                 let fastest = if *best { "fastest " } else { "" };
+                let has_interval = low < high;
                 let [rate, low, high] = [rate, low, high].map(|rate| size::rate(*rate));
-                write!(f, "{fastest}measured here on {date} for {job}: {rate} (95% interval {low} to {high})")
+                write!(f, "{fastest}measured here on {date} for {job}: {rate} ")?;
+                match has_interval {
+                    true => write!(f, "(95% interval {low} to {high})"),
+                    false => f.write_str("(no interval)"),
+                }
             }
             Self::Learned { count, rate } => {
                 let trials = if *count == 1 { "trial" } else { "trials" };

@@ -12,7 +12,7 @@ use fullbore::operation::generate::Stamped;
 
 use super::open::{Completion, Interface, InterfaceEntry, OpenConfig, Pass, Payload, RecordOrder};
 use super::settings::{InterfaceFileState, InterfaceSpec};
-use crate::action::one_way::Precondition;
+use crate::action::one_way::{Precondition, at_least_one_request};
 use crate::action::settings::{RequestOrder, Settings, settings};
 use crate::action::workload::{
     ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
@@ -173,6 +173,10 @@ impl Workload for InterfaceWorkload {
 
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
         context.check_device(self.precondition().needs_device())?;
+        if !self.is_new() {
+            let (file, len) = (self.existing_file(context.test_files()), context.test_files().len);
+            at_least_one_request(file, (len, self.spec.order), self.spec.record.0)?;
+        }
         // A trial open, to check that the interface works here.
         let config = self.config(context, self.spec.record.0);
         let opened = config.pool().and_then(|mut pool| (self.entry.open)(&config, &mut pool));

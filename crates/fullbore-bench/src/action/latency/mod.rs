@@ -272,7 +272,7 @@ impl Workload for LatencyWorkload {
         context.check_device(!self.warm())?;
         let file = self.file(test_files).clone();
         let strategy = self.io.plan(&file, test_files.len)?;
-        at_least_one_request(&file, test_files.len, &strategy)?;
+        at_least_one_request(&file, (test_files.len, self.spec.order), strategy.request as u64)?;
         self.io.set_strategy(strategy, context.seed);
         self.load = match (self.spec.load, self.spec.share) {
             (Some(load), _) => load,

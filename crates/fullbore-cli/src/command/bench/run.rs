@@ -213,7 +213,7 @@ impl MeasureArgs {
         with_fio: bool,
     ) -> Result<(), Exit> {
         let time = self.time(&sets, with_fio)?;
-        if !self.no_save && Profile::default_path().is_none() {
+        if !self.no_save && self.regime != Some(Regime::Burst) && Profile::default_path().is_none() {
             return Err(Exit::failure(format!("profile: {NO_HOME}, or use --no-save")));
         }
         let folder = ResultsFolder::make(self.output.clone())?;

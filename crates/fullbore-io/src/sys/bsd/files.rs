@@ -246,7 +246,7 @@ fn drop_pages(file: BorrowedFd<'_>, offset: u64, end: u64) -> Result<()> {
         return Err(Code::last());
     }
     // SAFETY: the mapping exists until the next call.
-    let dropped = match unsafe { libc::msync(mapped, len, libc::MS_INVALIDATE) } {
+    let dropped = match unsafe { libc::msync(mapped, len, libc::MS_SYNC | libc::MS_INVALIDATE) } {
         0 => Ok(()),
         _ => Err(Code::last()),
     };

@@ -171,6 +171,12 @@ impl Space {
     }
 }
 
+/// Ends the writes to a socket; does nothing if it has no connection.
+pub fn end_writes(socket: impl AsFd) {
+    // SAFETY: a call with numbers on a borrowed descriptor.
+    unsafe { libc::shutdown(socket.as_fd().as_raw_fd(), libc::SHUT_WR) };
+}
+
 /// Locks a file, without waiting: `flock(2)`. Fails with [`Code::WOULD_BLOCK`] if another has a lock that conflicts.
 pub fn lock_whole(file: impl AsFd, request: LockRequest) -> Result<()> {
     let operation = match request {

@@ -56,6 +56,9 @@ pub fn space_of(path: impl PathArg) -> Result<Space> {
     Ok(Space { id: serial, block: unit, unit, total, free, available })
 }
 
+/// Sockets are no files here.
+pub fn end_writes(_: impl AsHandle) {}
+
 /// Sets or releases a lock of the whole file, without waiting. It is that of a byte beyond the end of every file, so that it binds no
 /// transfers.
 pub fn lock_whole(file: impl AsHandle, request: LockRequest) -> Result<()> {

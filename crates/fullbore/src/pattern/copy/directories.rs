@@ -231,8 +231,9 @@ impl TreeCopy<'_> {
         hidden
             .persist_with(|_, hidden| {
                 match sys::rename_new(&held, hidden, &held, name) {
-                    // The file system does not support the flag: a plain rename replaces at most an empty directory.
-                    Err(Code::INVALID | Code::NOT_IMPLEMENTED | Code::UNSUPPORTED) => {
+                    // The file system does not support the flag, or a filter does not permit the call: a plain rename replaces
+                    // at most an empty directory.
+                    Err(Code::INVALID | Code::NOT_IMPLEMENTED | Code::UNSUPPORTED | Code::NOT_PERMITTED) => {
                         sys::rename(&held, hidden, &held, name)
                     }
                     other => other,

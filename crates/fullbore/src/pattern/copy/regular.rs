@@ -109,8 +109,14 @@ impl TreeCopy<'_> {
             }
             identity(there.as_handle())
         } else {
-            let output = Output::create_entry_at(&entry.directory.target, path(entry.target).as_os_str())?;
-            let output = if matches!(found, TargetState::New) { output.only_new() } else { output };
+            let (held, name) = (&entry.directory.target, path(entry.target).as_os_str());
+            let output = match found {
+                TargetState::New if self.options.follow_dangling_links => {
+                    Output::create_entry_through(held, name)?.only_new()
+                }
+                TargetState::New => Output::create_entry_at(held, name)?.only_new(),
+                _ => Output::create_entry_at(held, name)?,
+            };
             if !self.options.preserve.mode {
                 attributes::set_usual(&self.options.preserve, stat, self.umask, &output)?;
             }
