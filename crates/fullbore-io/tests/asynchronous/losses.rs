@@ -112,3 +112,18 @@ fn a_dropped_stream_writes_its_bytes_to_a_pipe() {
         assert!(bytes == pattern(1 << 20), "{}", bytes.len());
     }
 }
+
+/// The copy of a dropped future may never have started.
+#[test]
+fn an_output_is_not_committed_without_the_bytes_of_a_dropped_copy() {
+    for driver in drivers(4) {
+        let (dir, path) = temporary_file(&pattern(100_000));
+        let source = AsyncFile::new(File::open(&path).unwrap(), &driver);
+        let output = Output::create(dir.path().join("copy")).unwrap();
+        let target = AsyncFile::new(output.file().clone(), &driver);
+        assert_eq!(block_on(source.copy_range(0..50_000, &target, 0)).unwrap().bytes(), 50_000);
+        drop(source.copy_range(50_000..100_000, &target, 50_000));
+        output.commit(Durability::None).unwrap_err();
+        assert!(!dir.path().join("copy").exists());
+    }
+}
