@@ -135,7 +135,11 @@ impl AsyncStream {
     /// Waits for the read in flight. Returns true if there was one, and it found the end.
     fn poll_read_in_flight(&mut self, context: &mut Context<'_>) -> Poll<io::Result<bool>> {
         let Some(read) = &mut self.read else { return Poll::Ready(Ok(false)) };
-        let (result, buffer) = ready!(Pin::new(read).poll(context));
+        let Poll::Ready((result, buffer)) = Pin::new(read).poll(context) else {
+            // A write ends the read.
+            self.waiters.0.lock()[Half::Reader as usize] = Some(context.waker().clone());
+            return Poll::Pending;
+        };
         (self.read, self.buffer, self.taken) = (None, buffer, 0);
         if result.is_err() {
             self.buffer.clear();
@@ -280,7 +284,10 @@ impl AsyncStream {
         self.adrift |= self.file.seekable() && self.file.file().appends();
         if self.file.seekable() {
             // Bytes that were read ahead may be overwritten now.
-            self.read = None;
+            if self.read.take().is_some() {
+                let reader = self.waiters.0.lock()[Half::Reader as usize].take();
+                reader.into_iter().for_each(Waker::wake);
+            }
             self.buffer.clear();
             self.taken = 0;
             if self.writes.is_empty()
