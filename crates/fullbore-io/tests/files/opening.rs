@@ -120,9 +120,7 @@ fn reserve_with_create_or_truncate_empties_a_file_and_reserves_the_space() {
             assert_eq!(found.size, 0);
             if file.option_report()[0].support == Support::Native {
                 let room = found.allocated();
-                // Some versions of Wine report success and reserve nothing.
-                let none = cfg!(windows) && room == 0;
-                assert!(none || ((1 << 20)..(2 << 20)).contains(&room), "{room}");
+                assert!(((1 << 20)..(2 << 20)).contains(&room), "{room}");
             }
         }
     });

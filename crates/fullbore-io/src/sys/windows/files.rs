@@ -131,6 +131,10 @@ fn allocate_by(file: BorrowedHandle<'_>, what: Allocate, offset: u64, len: u64) 
                         error => error.or_unsupported(),
                     }
                 })?;
+                // Wine reports success, and on some file systems reserves nothing.
+                if status(file)?.allocated() < end as u64 {
+                    return Err(Code::UNSUPPORTED);
+                }
             }
             match what == Allocate::Extend && end as u64 > found.size {
                 true => truncate(file, end as u64),
