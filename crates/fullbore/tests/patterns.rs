@@ -178,7 +178,6 @@ proptest! {
     }
 }
 
-/// Creates files of all sizes that are read differently.
 /// A direct write of a part of a block writes the whole block, so no two workers may write to one.
 #[test]
 fn direct_writes_of_several_workers_meet_between_blocks() {
@@ -212,6 +211,7 @@ fn direct_writes_of_several_workers_meet_between_blocks() {
     });
 }
 
+/// Creates files of all sizes that are read differently.
 fn files() -> (tempfile::TempDir, Vec<(std::path::PathBuf, Vec<u8>)>) {
     let directory = tempfile::tempdir().unwrap();
     let lens = [0, 1, 5000, 300_000, 3 << 20, 20, 9 << 20, 0, 70, 262_144, 262_145, 2 << 20, 4 << 20, 8];
