@@ -70,7 +70,7 @@ fn head(sheet: &mut Sheet, document: &Document) {
 }
 
 fn width(rate: &crate::stats::Estimate) -> String {
-    if rate.low == rate.high { "?".into() } else { units::percent(rate.relative_half_width()) }
+    if rate.has_interval() { units::percent(rate.relative_half_width()) } else { "?".into() }
 }
 
 /// Adds a block for each measured experiment: its paths at their peaks, then its findings.

@@ -162,7 +162,7 @@ pub(super) fn way(labels: &Labels) -> String {
 /// A ratio with its interval: `3.60× (3.41–3.82)`; ratios of single samples have none.
 pub(super) fn with_interval(ratio: &Ratio) -> String {
     let found = ratio.estimate;
-    if found.low == found.high {
+    if !found.has_interval() {
         return format!("{} (no interval)", times(found.value));
     }
     format!("{} ({}–{})", times(found.value), units::significant(found.low), units::significant(found.high))

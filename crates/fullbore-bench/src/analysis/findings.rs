@@ -178,9 +178,9 @@ fn rival<'a>(cell: &Cell, fastest: &'a Cell, cells: &[&'a Cell]) -> Option<&'a C
 
 fn against(comparison: &Comparison, other: &str) -> String {
     let Estimate { value, low, high } = comparison.ratio;
-    let interval = match low == high {
-        true => "no interval".to_owned(),
-        false => format!("{low:.2} to {high:.2}"),
+    let interval = match comparison.ratio.has_interval() {
+        true => format!("{low:.2} to {high:.2}"),
+        false => "no interval".to_owned(),
     };
     if (value - 1.0).abs() <= EQUAL || comparison.verdict == Verdict::NoDifferenceThatMatters {
         return format!("no significant difference from {other} ({interval})");

@@ -24,7 +24,7 @@ pub(super) fn ratio(change: &Change) -> String {
 
 /// An interval: `0.902–0.960`. The ratio of single samples has none.
 pub(super) fn interval(ratio: &Estimate) -> String {
-    if ratio.low == ratio.high {
+    if !ratio.has_interval() {
         return "no interval".into();
     }
     format!("{}–{}", units::significant(ratio.low), units::significant(ratio.high))

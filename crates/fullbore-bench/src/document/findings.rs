@@ -223,9 +223,9 @@ impl Regret {
         let Self { job, strategy, strategies, regret, .. } = self;
         let [value, low, high] = [regret.value, regret.low, regret.high].map(units::percent);
         let others = units::count(*strategies, "strategy").replace("strategys", "strategies");
-        let interval = match regret.low == regret.high {
-            true => "no interval".to_owned(),
-            false => format!("95% interval {low} to {high}"),
+        let interval = match regret.has_interval() {
+            true => format!("95% interval {low} to {high}"),
+            false => "no interval".to_owned(),
         };
         if regret.high < 0.0 {
             let less = units::percent(-regret.value);

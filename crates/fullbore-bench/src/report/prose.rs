@@ -366,7 +366,7 @@ pub(crate) fn spanned(value: Estimate, text: impl Fn(f64) -> String) -> String {
 
 /// An interval, the unit once if both ends share it: `3.05–3.18 GB/s`. One sample, or equal ones, have none.
 pub(super) fn ends(value: Estimate, text: impl Fn(f64) -> String) -> String {
-    if value.low == value.high {
+    if !value.has_interval() {
         return "no interval".into();
     }
     let [low, high] = [value.low, value.high].map(text);

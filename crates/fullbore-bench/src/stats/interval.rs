@@ -19,6 +19,11 @@ pub struct Estimate {
 }
 
 impl Estimate {
+    /// False for the value of one sample, or of equal ones.
+    pub(crate) fn has_interval(&self) -> bool {
+        self.low != self.high
+    }
+
     /// Returns the same value with an interval extended to cover that of `other`.
     pub fn holding(&self, other: &Self) -> Self {
         Self { value: self.value, low: self.low.min(other.low), high: self.high.max(other.high) }

@@ -57,6 +57,18 @@ enum Leftover {
     Backup(BackupName),
 }
 
+impl Leftover {
+    fn remove(self) {
+        match self {
+            Self::Name(directory, name) => remove(&directory, &name),
+            Self::Tree(directory, name, identity) => remove_tree(&directory, &name, identity),
+            // `File::close` reports the error to the owner, if any.
+            Self::Open(delete_on_exit) => drop(delete_on_exit.remove()),
+            Self::Backup(backup) => backup.undo(),
+        }
+    }
+}
+
 impl Registry {
     fn register(&mut self, left: Leftover) -> u64 {
         let id = self.next;
@@ -73,9 +85,6 @@ pub struct Temporary {
     directory: HeldDir,
     name: OsString,
     path: PathBuf,
-    tree: bool,
-    /// That of a tree.
-    identity: Option<(u64, u64)>,
     kept: bool,
 }
 
@@ -139,7 +148,7 @@ impl Temporary {
         if tree {
             reserve(true);
         }
-        Self { id, directory, name, path, tree, identity, kept: false }
+        Self { id, directory, name, path, kept: false }
     }
 
     /// Returns the path, for messages.
@@ -182,13 +191,13 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         let Some(mut state) = registry() else { return };
-        state.files.retain(|(id, _)| *id != self.id);
-        match (self.kept, self.tree) {
-            (true, _) => {}
-            (false, false) => remove(&self.directory, &self.name),
-            (false, true) => remove_tree(&self.directory, &self.name, self.identity),
+        let Some(at) = state.files.iter().position(|(id, _)| *id == self.id) else { return };
+        let (_, left) = state.files.remove(at);
+        let is_tree = matches!(left, Leftover::Tree(..));
+        if !self.kept {
+            left.remove();
         }
-        if self.tree {
+        if is_tree {
             reserve(state.files.iter().any(|(_, left)| matches!(left, Leftover::Tree(..))));
         }
     }
@@ -361,13 +370,7 @@ pub fn cleanup() -> Vec<PathBuf> {
     let Some(mut state) = registry() else { return Vec::new() };
     // Newest first: files before their directories.
     for (_, left) in state.files.drain(..).rev() {
-        match left {
-            Leftover::Name(directory, name) => remove(&directory, &name),
-            Leftover::Tree(directory, name, identity) => remove_tree(&directory, &name, identity),
-            // `File::close` reports the error to the owner, if any.
-            Leftover::Open(delete_on_exit) => drop(delete_on_exit.remove()),
-            Leftover::Backup(backup) => backup.undo(),
-        }
+        left.remove();
     }
     // A half-written file that was just removed is not reported.
     let unfinished = state.unfinished.drain(..).map(|(_, path)| path).filter(|path| path.exists()).collect();

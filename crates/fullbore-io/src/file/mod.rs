@@ -42,7 +42,7 @@ pub use self::{
     held::{HeldDir, spare},
     interop::{DOCUMENT_LIMIT, read_text},
     kind::stat,
-    naming::{linkable, name_unnamed, names_directory, umask, usual_mode},
+    naming::{linkable, name_unnamed, names_directory, rename_new, umask, usual_mode},
     publish::{is_refused, permitted_mode},
 };
 pub(crate) use cache_mode::EMULATED;

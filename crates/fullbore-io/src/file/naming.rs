@@ -237,6 +237,19 @@ pub(super) fn only_regular(place: &TargetName) -> Result<Option<Status>> {
     }
 }
 
+/// The place of a path, and the status of the regular file there, as [`only_regular`].
+pub(super) fn regular(path: &Path) -> Result<(TargetName, Option<Status>)> {
+    match path.file_name() {
+        Some(_) => {
+            let place = TargetName::of(path)?;
+            let there = only_regular(&place)?;
+            Ok((place, there))
+        }
+        None => Err(Error::new(ErrorKind::Unsupported, "replace", path, "it is a directory")
+            .advise("name a regular file")),
+    }
+}
+
 /// The error of an output that is a directory.
 pub(super) fn directory(path: &Path) -> Error {
     Error::new(ErrorKind::Unsupported, "write", path, "it is a directory").advise("name a file in it")
@@ -287,8 +300,8 @@ pub(super) fn rename_to(
     Ok(())
 }
 
-/// Renames a file in a directory to a name that is free.
-fn rename_new(directory: &Handle, part: &OsStr, name: &OsStr) -> sys::Result<()> {
+/// Renames a file or a directory to a free name in the same directory.
+pub fn rename_new(directory: &Handle, part: &OsStr, name: &OsStr) -> sys::Result<()> {
     match sys::rename_new(directory, part, directory, name) {
         // The file system does not support the flag, or a filter does not permit the call.
         Err(Code::INVALID | Code::NOT_IMPLEMENTED | Code::UNSUPPORTED | Code::NOT_PERMITTED) => {}
@@ -297,7 +310,7 @@ fn rename_new(directory: &Handle, part: &OsStr, name: &OsStr) -> sys::Result<()>
     match sys::hard_link(directory, part, directory, name, AtFlags::empty()) {
         Ok(()) => sys::remove(directory, part, AtFlags::empty()),
         Err(Code::EXISTS) => Err(Code::EXISTS),
-        // It has no hard links either.
+        // It has no hard links either, or the name is that of a directory.
         Err(_) => match sys::stat_at(directory, name, AtFlags::NOFOLLOW) {
             Ok(_) => Err(Code::EXISTS),
             Err(Code::NOT_FOUND) => sys::rename(directory, part, directory, name),

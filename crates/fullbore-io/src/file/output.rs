@@ -9,7 +9,7 @@ use std::path::Path;
 use super::cleanup::{self, Temporary};
 use super::held::HeldDir;
 use super::inner::File;
-use super::naming::{TargetName, directory, exchanged, only_regular, open};
+use super::naming::{TargetName, directory, exchanged, only_regular, open, regular};
 use super::publish::{
     Attributes, Finish, OutputState, begin, dangling, give, inherit_mode, permitted_mode, publish,
 };
@@ -423,18 +423,6 @@ impl Output {
             true => self.file.set_len(len),
             false => Ok(()),
         }
-    }
-}
-
-fn regular(path: &Path) -> Result<(TargetName, Option<Status>)> {
-    match path.file_name() {
-        Some(_) => {
-            let place = TargetName::of(path)?;
-            let there = only_regular(&place)?;
-            Ok((place, there))
-        }
-        None => Err(Error::new(ErrorKind::Unsupported, "replace", path, "it is a directory")
-            .advise("name a regular file")),
     }
 }
 

@@ -78,8 +78,8 @@ impl<'a> Run<'a> {
         let part = |scope: &Scope, most| Run { scope, most, ..*self }.run(&|run| run(&|_, _| Ok(())));
         let inside = start < whole && whole < end && self.scope.order == Order::Sequential;
         let first = self.choice.first;
-        let several = self.choice.adaptive.is_some()
-            || first.workers.min(self.most) > 1 && first.write.capabilities.passes_cache(first.write_cache);
+        let several =
+            self.choice.adaptive.is_some() || first.workers.min(self.most) > 1 && first.writes_past_cache();
         if !(inside && several && matches!(self.transfer.sink, Sink::File(_))) {
             return part(self.scope, self.most);
         }

@@ -68,7 +68,7 @@ pub fn transform<'c>(
     };
     let most = if one { 1 } else { usize::MAX };
     // Writes that bypass the page cache end with a whole block.
-    let pads = choice.adaptive.is_some() || writes_past_cache(strategy);
+    let pads = choice.adaptive.is_some() || strategy.writes_past_cache();
     let block = if in_place && pads { output.file().direct_alignment() } else { 1 };
     let longest = checked.before.len.next_multiple_of(block as u64);
     let stats = Run { most, ..Run::new(transfer, &scope, choice) }.finish()?;
@@ -84,14 +84,10 @@ pub fn transform<'c>(
     Ok(stats)
 }
 
-fn writes_past_cache(strategy: &Strategy) -> bool {
-    strategy.write.capabilities.passes_cache(strategy.write_cache)
-}
-
 /// Makes sure that the device accepted every byte if the strategy bypasses the page cache. Some file systems put direct
 /// writes through the cache (holes, compression, checksums) and report a later failure of the device only here.
 pub(super) fn taken_by_device(output: &Output, strategy: &Strategy) -> Result<()> {
-    match writes_past_cache(strategy) && output.seekable() && output.file().kind() == FileKind::Regular {
+    match strategy.writes_past_cache() && output.seekable() && output.file().kind() == FileKind::Regular {
         true => output.file().write_back(),
         false => Ok(()),
     }

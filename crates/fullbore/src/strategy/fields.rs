@@ -134,6 +134,11 @@ impl Strategy {
         self.memory_of(self.workers)
     }
 
+    /// True if writes bypass the page cache.
+    pub(crate) fn writes_past_cache(&self) -> bool {
+        self.write.capabilities.passes_cache(self.write_cache)
+    }
+
     /// The stripe for a file of `len` bytes: at most a quarter of a worker's share.
     pub(crate) fn stripe_within(&self, len: u64) -> u64 {
         let request = self.request as u64;

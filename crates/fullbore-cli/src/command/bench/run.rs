@@ -213,9 +213,6 @@ impl MeasureArgs {
         with_fio: bool,
     ) -> Result<(), Exit> {
         let time = self.time(&sets, with_fio)?;
-        if !self.no_save && self.regime != Some(Regime::Burst) && Profile::default_path().is_none() {
-            return Err(Exit::failure(format!("profile: {NO_HOME}, or use --no-save")));
-        }
         let folder = ResultsFolder::make(self.output.clone())?;
         let options = Options {
             directories: self.dir.clone(),
@@ -289,6 +286,11 @@ impl MeasureArgs {
     }
 
     fn execute(&self, options: &Options, mut folder: ResultsFolder) -> Result<(), Exit> {
+        // A burst soon ends.
+        let saves = !options.no_save && options.regime != Regime::Burst;
+        if saves && Profile::default_path().is_none() {
+            return Err(Exit::failure(format!("profile: {NO_HOME}, or use --no-save")));
+        }
         let live = LiveDisplay::new(options.time);
         let measured = fullbore_bench::run(options, &Progress::default(), |event| match event {
             Event::Progress(progress) => live.show(&progress),
@@ -300,8 +302,7 @@ impl MeasureArgs {
         let Measured { document, profile } = measured?;
         // A full disk does not hide the figures.
         let written = folder.finish(&document);
-        // A run without a strategy for any job has nothing to save for the other commands; a burst soon ends.
-        let saves = !options.no_save && options.regime != Regime::Burst;
+        // A run without a strategy for any job has nothing to save for the other commands.
         let worth = profile.filter(|(_, measured)| saves && !measured.entries.is_empty());
         let saved = worth.map(|profile| save(profile, &document));
         if self.json {

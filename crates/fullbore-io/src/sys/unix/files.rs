@@ -136,7 +136,6 @@ calls! {
     fn file_system_kind(file: impl AsFd) -> FileSystemKind = rustix::fs::fstatfs;
 
     fn file_system_kind_of(path: impl PathArg) -> FileSystemKind = rustix::fs::statfs;
-
 }
 
 #[cfg(not(target_os = "macos"))]

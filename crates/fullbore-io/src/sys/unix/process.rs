@@ -141,6 +141,8 @@ pub(crate) fn usage_of_thread() -> io::Result<ProcessUsage> {
 }
 
 fn usage_of(whom: libc::c_int) -> io::Result<ProcessUsage> {
+    /// Linux counts units of 512 bytes for every device; others count requests of unknown lengths.
+    const UNIT: u64 = if cfg!(target_os = "linux") { 512 } else { 0 };
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is to a live struct of the right type, which the call fills.
     if unsafe { libc::getrusage(whom, usage.as_mut_ptr()) } != 0 {
@@ -155,9 +157,8 @@ fn usage_of(whom: libc::c_int) -> io::Result<ProcessUsage> {
         system: seconds(usage.ru_stime),
         minor_faults: count(usage.ru_minflt),
         major_faults: count(usage.ru_majflt),
-        // Linux counts units of 512 bytes for every device, others requests of any length.
-        read_bytes: if cfg!(target_os = "linux") { count(usage.ru_inblock) * 512 } else { 0 },
-        written_bytes: if cfg!(target_os = "linux") { count(usage.ru_oublock) * 512 } else { 0 },
+        read_bytes: count(usage.ru_inblock) * UNIT,
+        written_bytes: count(usage.ru_oublock) * UNIT,
         voluntary_switches: count(usage.ru_nvcsw),
         involuntary_switches: count(usage.ru_nivcsw),
         max_resident: count(usage.ru_maxrss) * if cfg!(target_os = "macos") { 1 } else { 1024 },

@@ -13,7 +13,7 @@ use super::note::{self, BegunDirectory, is_journal};
 use super::options::{CopyEvent, CopyKind, Existing};
 use super::tree_copy::{TreeCopy, Worker};
 use fullbore_io::error::{Error, ErrorKind, Result};
-use fullbore_io::file::{Durability, HeldDir, Temporary, usual_mode};
+use fullbore_io::file::{Durability, HeldDir, Temporary, rename_new, usual_mode};
 use fullbore_io::sys::{
     self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags, OsStrExt, Status, is_separator,
 };
@@ -229,16 +229,7 @@ impl TreeCopy<'_> {
         let name = trimmed(place.file_name().unwrap_or_default());
         let held = within.fd().map_err(failed("create"))?;
         hidden
-            .persist_with(|_, hidden| {
-                match sys::rename_new(&held, hidden, &held, name) {
-                    // The file system does not support the flag, or a filter does not permit the call: a plain rename replaces
-                    // at most an empty directory.
-                    Err(Code::INVALID | Code::NOT_IMPLEMENTED | Code::UNSUPPORTED | Code::NOT_PERMITTED) => {
-                        sys::rename(&held, hidden, &held, name)
-                    }
-                    other => other,
-                }
-            })
+            .persist_with(|_, hidden| rename_new(&held, hidden, name))
             .map_err(|error| failed("create")(error.into()))?;
         target.renamed(name);
         if self.settings.durability == Durability::Full {

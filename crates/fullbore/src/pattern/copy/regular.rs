@@ -109,13 +109,9 @@ impl TreeCopy<'_> {
             }
             identity(there.as_handle())
         } else {
-            let (held, name) = (&entry.directory.target, path(entry.target).as_os_str());
             let output = match found {
-                TargetState::New if self.options.follow_dangling_links => {
-                    Output::create_entry_through(held, name)?.only_new()
-                }
-                TargetState::New => Output::create_entry_at(held, name)?.only_new(),
-                _ => Output::create_entry_at(held, name)?,
+                TargetState::New => self.new_output(entry)?,
+                _ => Output::create_entry_at(&entry.directory.target, path(entry.target).as_os_str())?,
             };
             if !self.options.preserve.mode {
                 attributes::set_usual(&self.options.preserve, stat, self.umask, &output)?;
@@ -317,14 +313,11 @@ impl TreeCopy<'_> {
                 journal = Some(opened);
                 Ok(part)
             })
+            .map(|output| if is_new { output.only_new() } else { output })
         } else if gives_way {
             Output::create_entry_at(held, name)
         } else if is_new {
-            if options.follow_dangling_links {
-                Output::create_entry_through(held, name)
-            } else {
-                Output::create_entry_at(held, name)
-            }
+            self.new_output(entry)
         } else {
             Output::create_at(held, name, Placement::Replace, Some(&input))
         };
@@ -357,10 +350,18 @@ impl TreeCopy<'_> {
             turn: &self.turn,
             umask: Some(self.umask),
         };
-        // A file that takes the free name meanwhile is no more lost than one that had it at the start.
-        let output = output.map(|output| if is_new { output.only_new() } else { output });
         let result = output.and_then(|output| content.copy(stat, output, journal));
         result.map_err(|error| if removes { of_removal(error) } else { error })
+    }
+
+    /// The output of a free name: a file that takes the name meanwhile is not replaced.
+    fn new_output(&self, entry: &Entry<'_>) -> Result<Output> {
+        let (held, name) = (&entry.directory.target, path(entry.target).as_os_str());
+        let create = match self.options.follow_dangling_links {
+            true => Output::create_entry_through,
+            false => Output::create_entry_at,
+        };
+        create(held, name).map(Output::only_new)
     }
 
     /// The target as an output that is written in order, if the kernel generates it: no other file can get such a name.
