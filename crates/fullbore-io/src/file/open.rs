@@ -109,7 +109,9 @@ impl OpenOptions {
                 let _ = release(fd, u64::MAX);
             }
         })?;
-        let reserved = if support == Support::Native { self.room } else { 0 };
+        let reserves = |support: &Support| if *support == Support::Native { self.room } else { 0 };
+        let mut reserved = reserves(&support);
+        let place = report.len();
         report.push(OptionSupport { option: "reserve", support });
         self.reject_unsupported(path, report)?;
         if new {
@@ -119,13 +121,17 @@ impl OpenOptions {
         if reserved > 0 {
             // Truncation freed all blocks of the file: at least as many as are needed now, unless others share them or they were
             // compressed.
-            self.set_room_aside(path, fd).map_err(|error| {
+            let support = self.set_room_aside(path, fd).map_err(|error| {
                 let _ = release(fd, u64::MAX);
                 error.advise(
                     "the file was truncated and is now empty: its blocks did not suffice, because they were shared with \
                      other files or compressed, or another process took the space",
                 )
             })?;
+            // The old blocks may have sufficed without a call, which the file system refuses only now.
+            reserved = reserves(&support);
+            report[place].support = support;
+            self.reject_unsupported(path, report)?;
         }
         Ok(reserved)
     }
