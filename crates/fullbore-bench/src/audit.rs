@@ -13,6 +13,7 @@ use fullbore::strategy::Strategy;
 use crate::action::read_until;
 use crate::document::{Audit, Cell};
 use crate::stats::{Bootstrap, Estimate};
+use crate::units;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OwnCost {
@@ -65,7 +66,8 @@ impl OwnCost {
         let contradicted: usize = summaries().map(|(_, summary)| summary.contradicted).sum();
         if contradicted > 0 {
             findings.push(format!(
-                "{contradicted} samples contradict their labels: kept in the document, left out of the figures."
+                "{} contradicted by counters: kept in the document, left out of the figures.",
+                units::count(contradicted, "sample")
             ));
         }
         let empty = cells.iter().filter(|cell| cell.skipped.is_none() && cell.summary.is_none()).count();

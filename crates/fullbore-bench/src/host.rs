@@ -58,7 +58,8 @@ pub(crate) fn shared_devices(facts: &[Facts]) -> Vec<String> {
 pub(crate) fn missing_without_root() -> Option<String> {
     (sys::effective_user() != 0).then(|| {
         "Not run as root: registering large io_uring buffers may be limited (RLIMIT_MEMLOCK), and some device \
-         settings and serial numbers cannot be read. Root changes nothing else."
+         settings and serial numbers cannot be read. The experiments phases (block traces) and file-size (memory \
+         limits) also need root for some figures."
             .to_owned()
     })
 }
@@ -135,8 +136,7 @@ pub(crate) fn engines(file: &File) -> Vec<EngineFact> {
                 (_, Availability::Always) => CachePolicy::DontCache,
                 _ => CachePolicy::Keep,
             };
-            let reason =
-                engine::probe(method, file, None, true, cache).err().map(|unsupported| unsupported.reason);
+            let reason = engine::probe(method, file, None, true, cache).err();
             EngineFact { name: method.name.into(), available: reason.is_none(), reason }
         })
         .collect()

@@ -103,8 +103,8 @@ fn blocks(sheet: &mut Sheet, document: &Document) {
         sheet.line("");
         sheet.wrapped(
             0,
-            "± half the 95% interval; roof: share of the roof, the fastest reading of memory; half-power: smallest \
-             request or depth that reaches half of the peak; CPU time at the peak, as charged to the process.",
+            "± half the 95% interval; roof: share of the roof, the fastest read or copy of memory; half-power: \
+             smallest request or depth that reaches half of the peak; CPU time at the peak, as charged to the process.",
         );
     }
 }

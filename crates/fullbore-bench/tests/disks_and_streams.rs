@@ -7,7 +7,7 @@ use fullbore_bench::Options;
 use fullbore_bench::document::{Cell, Document, Proof};
 use fullbore_bench::experiment::built_in;
 use fullbore_testkit::runs_all;
-use measuring::{document, experiment, on_disk, options};
+use measuring::{document, experiment, on_disk, options, was_measured};
 
 /// Measures alone: what another test transfers looks like a limit of the device, whose credit is then spent before each
 /// sample.
@@ -25,17 +25,7 @@ fn measure(directories: usize, text: &str, seconds: u64) -> Document {
 
 /// True if measured; false if refused for a reason that this machine may have, such as no io_uring.
 fn measured(cell: &Cell) -> bool {
-    match &cell.skipped {
-        Some(reason) => {
-            assert!(!reason.contains("--dir"), "{}: {reason}", cell.id);
-            println!("skipped: {}: {reason}", cell.id);
-            false
-        }
-        None => {
-            assert!(!cell.samples.is_empty(), "{}", cell.id);
-            true
-        }
-    }
+    was_measured(cell, |reason| !reason.contains("--dir"))
 }
 
 #[test]

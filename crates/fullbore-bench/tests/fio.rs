@@ -237,7 +237,7 @@ fn typical_job_files_are_read() {
 #[test]
 fn unsupported_options_are_rejected_with_line() {
     for (option, line, reason) in [
-        ("rw=randrw", 3, "job of each"),
+        ("rw=randrw", 3, "a job for each"),
         ("rw=trim", 3, "trims"),
         ("zonesize=64k", 3, "share the file"),
         ("zonemode=strided\nzonesize=9999p\nzoneskip=1\nnumjobs=256", 6, "reads the whole file"),

@@ -68,10 +68,10 @@ fn the_summary_follows_from_the_samples() {
 #[test]
 fn later_minor_additions_are_ignored() {
     let later = VERSION_1
-        .replacen("\"minor\": 0", "\"minor\": 7, \"weather\": {\"rain\": true}", 1)
+        .replacen("\"minor\": 0", "\"minor\": 8, \"weather\": {\"rain\": true}", 1)
         .replacen("\"round\": 0,", "\"round\": 0, \"instructions\": 12345,", 1);
     let document = Document::parse(&later).unwrap();
-    assert_eq!((document.minor, document.cells.len()), (7, 2));
+    assert_eq!((document.minor, document.cells.len()), (8, 2));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use fullbore_bench::Options;
 use fullbore_bench::document::{Cell, Document, Proof};
 use fullbore_bench::experiment::built_in;
 use fullbore_testkit::processes::{alone, copy_program};
-use measuring::{document, experiment, on_disk, options};
+use measuring::{document, experiment, on_disk, options, was_measured};
 
 /// Set in a process that measures with substituted tools.
 const STAGED: &str = "FULLBORE_TEST_STAGED";
@@ -27,14 +27,7 @@ fn measure(directory: &Path, grids: &str) -> Document {
 }
 
 fn measured(cell: &Cell) -> bool {
-    if let Some(reason) = &cell.skipped {
-        println!("skipped: {}: {reason}", cell.id);
-        let missing = reason.contains("not installed") || reason.contains("not known");
-        assert!(missing || reason.contains("GNU"), "{}: {reason}", cell.id);
-        return false;
-    }
-    assert!(!cell.samples.is_empty(), "{}", cell.id);
-    true
+    was_measured(cell, |why| ["not installed", "not known", "GNU"].iter().any(|part| why.contains(part)))
 }
 
 #[test]

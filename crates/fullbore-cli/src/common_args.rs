@@ -32,7 +32,7 @@ pub struct CommonArgs {
     #[arg(long, value_parser = choices(&CACHE_POLICIES), value_name = "POLICY")]
     cache: Option<CachePolicy>,
 
-    /// Number of worker threads [default: number of processors, at most 8 for one file]
+    /// Number of worker threads [default: number of processors, at most 8 for one file, up to 32 for many files]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=256))]
     workers: Option<u64>,
 

@@ -67,12 +67,14 @@ fn is_utf8(name: &str) -> bool {
 
 /// True if glibc finds a locale: in a directory of its own, or in the archive of all locales.
 fn installed(name: &str, home: &Path) -> bool {
-    let Some((language, _)) = name.split_once('.') else { return false };
     if name.contains('/') {
         return false;
     }
     let modifier = name.find('@').map_or("", |at| &name[at..]);
-    let normal = format!("{language}.{}{modifier}", codeset(name).unwrap_or_default());
+    let normal = match (name.split_once('.'), codeset(name)) {
+        (Some((language, _)), Some(codeset)) => format!("{language}.{codeset}{modifier}"),
+        _ => name.to_owned(),
+    };
     let archive = home.join("locale-archive");
     [name, &normal].iter().any(|name| home.join(name).join("LC_CTYPE").is_file())
         || in_archive(&archive, &normal).unwrap_or(false)
@@ -153,7 +155,11 @@ mod tests {
         std::fs::write(home.path().join("C.utf8/LC_CTYPE"), "").unwrap();
         assert!(installed("C.UTF-8", home.path()) && installed("C.utf8", home.path()));
         assert!(!installed("en_US.UTF-8", home.path()) && !installed("../C.utf8", home.path()));
-        let names = b"de_DE.utf8\0en_US.utf8\0";
+        // The name says nothing of the codeset of these.
+        std::fs::create_dir(home.path().join("en_IN")).unwrap();
+        std::fs::write(home.path().join("en_IN/LC_CTYPE"), "").unwrap();
+        assert!(installed("en_IN", home.path()) && !installed("en_XX", home.path()));
+        let names = b"de_DE.utf8\0en_US.utf8\0de_DE@euro\0";
         let mut archive: Vec<u8> = [0xde02_0109_u32, 1, 56, 2, 2, 40, names.len() as u32, 99, 0, 0]
             .iter()
             .flat_map(|number| number.to_ne_bytes())
@@ -161,6 +167,7 @@ mod tests {
         archive.extend(names);
         std::fs::write(home.path().join("locale-archive"), archive).unwrap();
         assert!(installed("en_US.UTF-8", home.path()) && installed("de_DE.utf-8", home.path()));
+        assert!(installed("de_DE@euro", home.path()));
         assert!(!installed("fr_FR.UTF-8", home.path()) && !installed("US.UTF-8", home.path()));
     }
 }

@@ -129,7 +129,7 @@ impl From<Error> for Exit {
     }
 }
 
-/// The library's message, with the flag that helps.
+/// Returns the library's message, with the flag that helps.
 pub fn message(error: &Error) -> String {
     let flag = match (error.kind(), error.operation()) {
         (ErrorKind::SameFile, "write") => " (--in-place)",

@@ -26,8 +26,8 @@ pub fn open(path: &Path, worker: &mut Worker) -> fullbore::Result<File> {
     if is_stdio(path) { standard_input() } else { worker.open(path) }
 }
 
-/// Replaces operands with `*` and `?` by the matching names, in alphabetical order: the shells of Windows leave that to programs.
-/// An operand without a match stays as it is. Brackets are ordinary characters, which names there often have.
+/// Expands operands that contain `*` or `?` to the matching names, in alphabetical order: the shells of Windows leave that to
+/// programs. An operand without a match stays as it is. Brackets are ordinary characters, which names there often have.
 #[cfg(windows)]
 pub fn expanded<T: AsRef<OsStr> + From<PathBuf>>(operands: Vec<T>) -> Vec<T> {
     let options = glob::MatchOptions { case_sensitive: false, ..glob::MatchOptions::new() };
@@ -38,13 +38,27 @@ pub fn expanded<T: AsRef<OsStr> + From<PathBuf>>(operands: Vec<T>) -> Vec<T> {
         while stars.contains("**") {
             stars = stars.replace("**", "*");
         }
-        let names = glob::glob_with(&stars.replace('[', "[[]"), options).ok()?;
-        Some(names.flatten().map(T::from).collect::<Vec<_>>()).filter(|names| !names.is_empty())
+        let literal = |text: &str| text.replace('[', "[[]");
+        let mut names: Vec<PathBuf> = glob::glob_with(&literal(&stars), options).ok()?.flatten().collect();
+        // The crate skips names that are not Unicode.
+        if let (Some(directory), Some(last)) = (Path::new(&stars).parent(), Path::new(&stars).file_name())
+            && !directory.to_string_lossy().contains(['*', '?'])
+            && let Some(last) = last.to_str()
+            && let Ok(last) = glob::Pattern::new(&literal(last))
+            && let Ok(entries) = fs::read_dir(Path::new(".").join(directory))
+        {
+            let others = entries.flatten().map(|entry| entry.file_name());
+            let others = others.filter(|name| {
+                name.to_str().is_none() && last.matches_with(&name.to_string_lossy(), options)
+            });
+            names.extend(others.map(|name| directory.join(name)));
+        }
+        Some(names.into_iter().map(T::from).collect::<Vec<_>>()).filter(|names| !names.is_empty())
     };
     operands.into_iter().flat_map(|operand| names(&operand).unwrap_or_else(|| vec![operand])).collect()
 }
 
-/// Returns the operands: shells have replaced patterns of names.
+/// Returns the operands unchanged: the shell has already expanded patterns.
 #[cfg(unix)]
 pub fn expanded<T>(operands: Vec<T>) -> Vec<T> {
     operands

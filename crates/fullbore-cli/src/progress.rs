@@ -20,7 +20,7 @@ pub use crate::signals::{note_end, note_shown};
 /// The condition under which the progress line is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum When {
-    /// On a terminal, if the run takes longer than 0.3 s and reads nothing that is typed
+    /// On a terminal, if the run takes longer than 0.3 s and does not read from a terminal
     Auto,
     /// Always, even in a pipe
     Always,
@@ -29,7 +29,7 @@ pub enum When {
 }
 
 /// The duration of a run before a line appears.
-const MOMENT: Duration = Duration::from_millis(300);
+const DELAY: Duration = Duration::from_millis(300);
 
 /// True once standard input is read and a terminal: a progress line would overwrite what is typed.
 static TYPED: AtomicBool = AtomicBool::new(false);
@@ -104,11 +104,11 @@ fn mean_rate(done: u64, elapsed: Duration) -> f64 {
 }
 
 fn draw(when: When, run: &Run, over: &AtomicBool, shown: &Mutex<Option<ProgressBar>>) {
-    while when == When::Auto && run.start.elapsed() < MOMENT {
+    while when == When::Auto && run.start.elapsed() < DELAY {
         if over.load(Ordering::Relaxed) {
             return;
         }
-        std::thread::park_timeout(MOMENT);
+        std::thread::park_timeout(DELAY);
     }
     if !std::io::stderr().is_terminal() {
         return lines(run, over);
@@ -143,7 +143,7 @@ fn draw(when: When, run: &Run, over: &AtomicBool, shown: &Mutex<Option<ProgressB
     bar.set_message(run.what.clone());
     *shown.lock() = Some(bar.clone());
     note_shown(1);
-    // The signal thread clears the line at last.
+    // After a signal, the signal thread clears the line.
     while !over.load(Ordering::Relaxed) && !hidden() && ending_signal().load(Ordering::Relaxed) == 0 {
         bar.set_position(run.progress.bytes_done());
         std::thread::park_timeout(Duration::from_millis(100));

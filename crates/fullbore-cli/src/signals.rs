@@ -151,7 +151,7 @@ fn clear_shown(terminal: &mut impl Write) {
     }
 }
 
-/// Ends the process as after `signal`.
+/// Ends the process as `signal` would.
 fn end(signal: i32) -> ! {
     fullbore_bench::stop_children();
     let unfinished = cleanup();

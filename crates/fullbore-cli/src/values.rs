@@ -139,34 +139,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_beginning_of_one_name_is_that_name() {
-        let complete = |text| {
-            completed(text, ["auto", "always", "never", "none", "none-fail"].iter().map(PossibleValue::new))
-        };
-        for (text, wanted) in [
-            ("auto", Some("auto")),
-            ("al", Some("always")),
-            ("a", None),
-            ("", None),
-            ("ne", Some("never")),
-            ("n", None),
-            ("none", Some("none")),
-            ("none-", Some("none-fail")),
-            ("nona", None),
-        ] {
-            assert_eq!(complete(text).as_deref(), wanted, "{text:?}");
-        }
-    }
-
-    #[test]
-    fn beginnings_of_several_names_of_a_value_are_unambiguous() {
-        let all: [NamedValue<u8>; 3] = [(&["never", "next"], 0), (&["nil"], 1), (&["numbered", "t"], 2)];
+    fn a_name_or_the_beginning_of_names_of_one_value_is_that_value() {
+        let all: [NamedValue<u8>; 4] =
+            [(&["never", "next"], 0), (&["nil"], 1), (&["numbered", "t"], 2), (&["num"], 3)];
         for (text, wanted) in [
             ("t", Ok(2)),
-            ("num", Ok(2)),
+            ("num", Ok(3)),
+            ("numb", Ok(2)),
             ("ne", Ok(0)),
             ("ni", Ok(1)),
             ("n", Err("ambiguous")),
+            ("", Err("ambiguous")),
+            ("nile", Err("invalid")),
             ("x", Err("invalid")),
         ] {
             assert_eq!(lookup(text, &all), wanted, "{text}");

@@ -18,13 +18,13 @@ use fullbore::operation::{BlockMemory, Part, Search};
 use grep_printer::{JSONSink, StandardSink, Stats, SummaryKind, SummarySink};
 use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkFinish, SinkMatch};
 
-/// Bytes that a part's output may take for each byte of the part, in addition to it, with limits. Longer output, such as
-/// that of `--vimgrep` for a long line, is printed by a search of the whole file.
+/// Bytes of output allowed for each byte of a part, besides the part's own length, between the two limits below. Longer output,
+/// such as that of `--vimgrep` for a long line, is printed by a search of the whole file.
 const ROOM: usize = 16;
 const LEAST_ROOM: usize = 1 << 20;
 const MOST_ROOM: usize = 32 << 20;
 
-/// Searches the parts of one file.
+/// A searcher of the parts of one file.
 #[derive(Debug)]
 pub struct PartSearcher<'q> {
     query: &'q Query,

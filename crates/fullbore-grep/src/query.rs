@@ -81,10 +81,10 @@ impl Query {
         }
         if matches!(source.read_mode, ReadMode::Piped { .. }) {
             if self.reach() > MUCH_CONTEXT {
-                return Some("much context in a pipe, which cannot be read again");
+                return Some("much context, and a pipe cannot be read again");
             }
             if self.settings.vimgrep && self.print() == Print::Lines {
-                return Some("a line is printed for each match, in a pipe, which cannot be read again");
+                return Some("a line is printed for each match, and a pipe cannot be read again");
             }
         }
         self.whole_file_reason

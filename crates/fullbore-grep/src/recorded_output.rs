@@ -324,7 +324,7 @@ pub(crate) fn end_message(begin: &[u8], binary: Option<u64>, stats: &Stats) -> V
     text.extend_from_slice(br#","binary_offset":"#);
     text.extend_from_slice(binary.map_or("null".into(), |offset| offset.to_string()).as_bytes());
     text.extend_from_slice(br#","stats":"#);
-    // Serializing numbers and strings never fails.
+    // Serialising numbers and strings never fails.
     text.extend_from_slice(serde_json::to_string(stats).unwrap_or_default().as_bytes());
     text.extend_from_slice(b"}}\n");
     text

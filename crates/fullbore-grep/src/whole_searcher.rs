@@ -111,7 +111,7 @@ impl<'w> WholeSearcher<'w> {
         let as_it_is = !matches!(settings.coding, Coding::Named(_))
             && !query.source_info(read_mode, named, bytes).marked
             && !counts
-            // This search stops depending on the boundaries of ripgrep's reads.
+            // The point where this search stops depends on the boundaries of ripgrep's reads.
             && !settings.stop_on_nonmatch
             && (detection == Detection::None || memchr::memchr(0, bytes).is_none());
         if as_it_is {

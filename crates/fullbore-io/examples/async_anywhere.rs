@@ -1,4 +1,4 @@
-//! Reads a file asynchronously without any run-time: `cargo run -p fullbore --example async_anywhere -- FILE`.
+//! Reads a file asynchronously without any run-time: `cargo run -p fullbore-io --example async_anywhere -- FILE`.
 
 use std::future::Future;
 use std::pin::pin;

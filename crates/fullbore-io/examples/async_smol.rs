@@ -1,8 +1,7 @@
-//! Copies a file on smol; the same works on every run-time with the traits of `futures`: `cargo run -p fullbore
+//! Copies a file on smol; the same works on every run-time with the traits of `futures`: `cargo run -p fullbore-io
 //! --features futures --example async_smol -- FROM TO`. TO must not exist yet.
 
-use fullbore_io::asynchronous::{AsyncFile, AsyncStream, Driver};
-use fullbore_io::file::File;
+use fullbore_io::asynchronous::{AsyncFile, AsyncStream};
 use smol::io::AsyncWriteExt;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -12,7 +11,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let bytes = smol::block_on(async {
         let from = AsyncStream::new(AsyncFile::open(from).await?);
-        let to = AsyncFile::open_with(&Driver::shared()?, move || File::create_new(to)).await?;
+        let to = AsyncFile::create_new(to).await?;
         let mut writer = AsyncStream::new(to.clone());
         let bytes = smol::io::copy(from, &mut writer).await?;
         // The flush reports errors of earlier writes.

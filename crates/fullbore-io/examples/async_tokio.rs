@@ -1,4 +1,4 @@
-//! Counts the lines of files concurrently on tokio, through its own traits: `cargo run -p fullbore --features tokio
+//! Counts the lines of files concurrently on tokio, through its own traits: `cargo run -p fullbore-io --features tokio
 //! --example async_tokio -- FILE...`.
 
 use fullbore_io::asynchronous::{AsyncFile, AsyncStream};

@@ -1,4 +1,4 @@
-//! The error type, with path, operation, offset, cause and advice, and the error of texts that name no value.
+//! The error type, with path, operation, offset, cause and advice, and the error of parsing a text that names no value.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -60,7 +60,7 @@ fn kind_and_advice(error: &io::Error) -> (ErrorKind, Option<&'static str>) {
             io::ErrorKind::PermissionDenied => ErrorKind::PermissionDenied,
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorKind::NoSpace,
             io::ErrorKind::OutOfMemory => ErrorKind::Memory,
-            io::ErrorKind::Unsupported => ErrorKind::Unsupported,
+            io::ErrorKind::Unsupported | io::ErrorKind::NotSeekable => ErrorKind::Unsupported,
             io::ErrorKind::InvalidInput => ErrorKind::Invalid,
             io::ErrorKind::BrokenPipe => ErrorKind::BrokenPipe,
             io::ErrorKind::UnexpectedEof => ErrorKind::UnexpectedEof,
@@ -81,6 +81,8 @@ fn kind_and_advice(error: &io::Error) -> (ErrorKind, Option<&'static str>) {
         ),
         Code::READ_ONLY => (ErrorKind::Io, Some("the file system is mounted read-only")),
         Code::IS_DIRECTORY => (ErrorKind::Unsupported, Some("name a file")),
+        // Of a transfer at an offset, on a pipe, socket or terminal.
+        Code::NOT_SEEKABLE => (ErrorKind::Unsupported, None),
         code => match code.in_use() {
             Some(InUse::Held) => (
                 ErrorKind::Locked,
@@ -196,7 +198,7 @@ impl Error {
         self
     }
 
-    /// Makes [`ErrorKind::UnexpectedEof`] of a file that was longer before [`ErrorKind::Changed`].
+    /// Turns [`ErrorKind::UnexpectedEof`] into [`ErrorKind::Changed`]: for a file that was longer before.
     #[doc(hidden)]
     #[must_use]
     pub fn of_shortened(mut self) -> Self {
@@ -316,7 +318,18 @@ impl From<Error> for io::Error {
     }
 }
 
-/// A text that names no value; the message lists what it can name.
+/// For `?` in functions that the library calls. A contained [`Error`] is returned whole; any other error has no path, which
+/// [`Error::io`] adds.
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        match error.downcast::<Self>() {
+            Ok(error) => error,
+            Err(error) => Self::io("continue", "", error).without_path(),
+        }
+    }
+}
+
+/// The error of parsing a text that names no value; the message lists the valid names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseError(String);
 
@@ -383,6 +396,25 @@ mod tests {
         assert_eq!(without_code("a: no (os error 2): b"), "a: no: b");
         assert_eq!(without_code("a (os error 5): no (os error 2)"), "a (os error 5): no");
         assert_eq!(without_code("a (os error x)"), "a (os error x)");
+    }
+
+    #[test]
+    fn an_error_of_std_keeps_its_kind_and_a_contained_error_stays_whole() {
+        let continued = || -> Result<()> {
+            let failed: io::Result<()> = Err(io::ErrorKind::AlreadyExists.into());
+            failed?;
+            Ok(())
+        };
+        let error = continued().unwrap_err();
+        assert_eq!((error.kind(), error.path()), (ErrorKind::AlreadyExists, Path::new("")));
+        assert!(error.to_string().starts_with("cannot continue: "), "{error}");
+        let error = Error::from(io::Error::from_raw_os_error(if cfg!(windows) { 112 } else { 28 }));
+        assert_eq!((error.kind(), error.raw_os_error().is_some()), (ErrorKind::NoSpace, true));
+        let whole = Error::changed("in", "truncated").at(7).advise("read it again");
+        let text = whole.to_string();
+        let back = Error::from(io::Error::from(whole));
+        assert_eq!((back.kind(), back.path(), back.offset()), (ErrorKind::Changed, Path::new("in"), Some(7)));
+        assert_eq!(back.to_string(), text);
     }
 
     #[test]

@@ -22,13 +22,13 @@
 //! # Features
 //!
 //! `tokio` and `futures` implement the traits of `tokio::io` and `futures::io` for `AsyncStream`; `serde`
-//! implements `Serialize` and `Deserialize` for facts and options; `fault` injects faults in tests. None is on
+//! implements `Serialize` and `Deserialize` for `CachePolicy` and `FileKind`; `fault` injects faults in tests. None is on
 //! by default.
 //!
 //! # Effects on the process
 //!
-//! The first mapping of a file installs a handler of SIGBUS on Unix, which passes on the signals of other mappings. A stream that is
-//! dropped with bytes that it cannot write reports the loss on standard error, unless [`stream::on_loss`] is set.
+//! The first mapping of a file installs a SIGBUS handler on Unix; faults in other mappings go to the previous handler. A stream
+//! that is dropped with bytes that it cannot write reports the loss on standard error, unless [`stream::on_loss`] is set.
 //! `FULLBORE_NO_LOCKS` in the environment, unless empty or `0`, turns share locks off.
 #![deny(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]

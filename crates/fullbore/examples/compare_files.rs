@@ -1,6 +1,6 @@
 //! Prints the first difference of two files. All workers compare them; the strategy depends on the cached share of each.
 //!
-//!     cargo run --release --example compare_files -- FILE1 FILE2
+//!     cargo run --release -p fullbore --example compare_files -- FILE1 FILE2
 
 use fullbore::Job;
 use fullbore::pattern::{Comparison, Extent};

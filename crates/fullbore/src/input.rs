@@ -11,10 +11,11 @@ use fullbore_io::error::{Error, Result};
 use fullbore_io::file::File;
 use fullbore_io::sys::{self, Handle};
 
-/// The input of a [`Job`](crate::Job): a path (also as `&str`), an open file, a pipe, standard input, or bytes in memory.
+/// The input of a [`Job`](crate::Job): a path (also as `&str`), an open file, an `OwnedFd` (`OwnedHandle` on Windows), a
+/// pipe, standard input, or bytes in memory.
 ///
-/// A [`std::fs::File`], standard input, and a [`File`] that took over a descriptor are read from their present position. The position
-/// afterwards is unspecified, because runs read at offsets where they can. Bytes that [`Stdin`] has buffered, after a
+/// A [`std::fs::File`], standard input, and a [`File`] that adopted a descriptor are read from their present position. The
+/// position afterwards is unspecified, because runs read at offsets where they can. Bytes that [`Stdin`] has buffered, after a
 /// `read_line`, are not read. A [`File`] that this library opened is read from its beginning.
 #[derive(Debug)]
 pub struct Input<'a>(Repr<'a>);

@@ -27,7 +27,7 @@ use crate::planned_pair::PlannedPair;
 /// Settings of a run, and the patterns that run under them. The default leaves every choice to the planner.
 ///
 /// A run can fail with the system's error (with path and offset), with [`Changed`](crate::error::ErrorKind::Changed) if an
-/// input is truncated or modified meanwhile, and with [`Cancelled`](crate::error::ErrorKind::Cancelled) if the run is
+/// input is truncated or modified during the run, and with [`Cancelled`](crate::error::ErrorKind::Cancelled) if the run is
 /// cancelled.
 ///
 /// ```
@@ -84,7 +84,7 @@ impl Job {
         Self { cache: Some(cache), ..self }.overridden()
     }
 
-    /// Sets the number of workers, 1 to 256 (a number outside is replaced by the nearer end); overrides the strategy's.
+    /// Sets the number of workers, clamped to the range 1 to 256; overrides the strategy's.
     pub fn workers(self, workers: usize) -> Self {
         Self { workers: Some(workers.clamp(1, WORKER_LIMIT)), ..self }.overridden()
     }
@@ -100,7 +100,7 @@ impl Job {
         Self { durability, ..self }
     }
 
-    /// Reports bytes done to `progress`, which can cancel the run from another thread.
+    /// Reports bytes done to `progress`, which can cancel the run from another thread. Clones of the job share it.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -297,7 +297,7 @@ impl Job {
     /// Copies pairs of a source and a target, with the strategy, profile, workers and durability of the job.
     ///
     /// # Errors
-    /// [`Cancelled`](crate::error::ErrorKind::Cancelled). The errors of single files are passed to `report` as events, and
+    /// [`Cancelled`](crate::error::ErrorKind::Cancelled). The errors of individual files are passed to `report` as events, and
     /// counted.
     pub fn copy_with<S: AsRef<Path>, T: AsRef<Path>>(
         &self,
@@ -451,7 +451,8 @@ pub fn transform<'i>(
     Job::new().transform(operation, input, output)
 }
 
-/// Copies a file or directory tree with the defaults of [`Job`].
+/// Copies a file or directory tree with the defaults of [`Job`]. Unlike `std::fs::copy` and
+/// [`asynchronous::copy`](crate::asynchronous::copy), it copies directories, and the mode of a new file is reduced by the umask.
 ///
 /// # Errors
 /// As [`Job::copy`].

@@ -13,7 +13,7 @@
 //!     |left, right| *left += right,
 //! );
 //! assert_eq!(fullbore::fold(&lines, &log)?, 2); // files of any size, pipes, bytes
-//! Job::new().transform(&op::shift(10), &log, &shifted)?; // complete or absent
+//! Job::new().transform(&op::shift(10), &log, &shifted)?; // whole or absent
 //! Job::new().strategy("request=1M")?.workers(2).copy(&log, &copy)?;
 //! # assert_eq!(std::fs::read(&copy)?, b"one\ntwo\n");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -30,8 +30,8 @@
 //!
 //! # Effects on the process
 //!
-//! The first mapping of a file installs a handler of SIGBUS on Unix, which passes on the signals of other mappings; large cached files
-//! are mapped. A stream that is dropped with bytes that it cannot write reports the loss on standard error, unless
+//! The first mapping of a file installs a SIGBUS handler on Unix; faults in other mappings go to the previous handler. Large
+//! cached files are mapped. A stream that is dropped with bytes that it cannot write reports the loss on standard error, unless
 //! [`stream::on_loss`] is set. `FULLBORE_NO_LOCKS` in the environment, unless empty or `0`, turns share locks off.
 #![deny(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]

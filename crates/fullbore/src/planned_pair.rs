@@ -13,15 +13,18 @@ use crate::strategy::Plan;
 /// ```
 /// use std::ops::ControlFlow;
 /// use fullbore::Job;
-/// use fullbore::pattern::{Comparison, Extent};
+/// use fullbore::pattern::{Comparison, Difference, Extent};
 /// let job = Job::new();
 /// let pair = job.pair(&b"some bytes"[..], &b"the bytes!"[..])?.skip([4, 3]);
-/// assert_eq!(pair.compared(), Some(6));
+/// assert_eq!(pair.common_len(), Some(6));
 /// let (found, _) = pair.compare(&Extent { limit: Some(6), ..Extent::default() })?;
 /// assert_eq!(found, Comparison::Equal);
 /// let mut offsets = Vec::new();
-/// let (seen, _) = pair.differences(None, |offset, _, _| offset, |offset| {
-///     offsets.push(offset);
+/// let find = |offset, left: &[u8], right: &[u8]| -> Vec<u64> {
+///     Difference::between(offset, left, right).map(|difference| difference.offset).collect()
+/// };
+/// let (seen, _) = pair.differences(None, find, |found| {
+///     offsets.extend(found);
 ///     Ok(ControlFlow::Continue(()))
 /// })?;
 /// assert_eq!((offsets, seen.end.map(|end| end.offset)), (vec![], Some(6)));
@@ -42,9 +45,13 @@ impl PlannedPair<'_> {
         Self { skip, ..self }
     }
 
-    /// Returns the number of bytes that both inputs have, if both lengths are known.
-    pub fn compared(&self) -> Option<u64> {
-        let len = |place: usize| Some(self.plans[place].plan_input.len?.saturating_sub(self.skip[place]));
+    /// Returns the number of bytes that both inputs have after the positions at which they start and the bytes skipped, if both
+    /// lengths are known.
+    pub fn common_len(&self) -> Option<u64> {
+        let len = |place: usize| {
+            let before = self.files[place].start().saturating_add(self.skip[place]);
+            Some(self.plans[place].plan_input.len?.saturating_sub(before))
+        };
         len(0).zip(len(1)).map(|(left, right)| left.min(right))
     }
 
@@ -58,7 +65,10 @@ impl PlannedPair<'_> {
         Ok((found, stats))
     }
 
-    /// Finds every difference within `limit` bytes: `emit` receives the results of `find` in the order of the files.
+    /// Finds every difference within the first `limit` bytes (`None`: all). On any worker, `find` receives runs that differ in
+    /// their first byte and perhaps in others, with the offset of that byte from the first byte compared;
+    /// [`Difference::between`](crate::pattern::Difference::between) lists the bytes that differ. `emit` receives the results of
+    /// `find` in the order of the files, one at a time; `Break` ends the comparison.
     ///
     /// # Errors
     /// As [`compare`](Self::compare), and those of `emit`.

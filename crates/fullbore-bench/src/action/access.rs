@@ -91,7 +91,8 @@ fn parse_offset(text: &str) -> std::result::Result<i64, String> {
 }
 
 impl AccessWorkload {
-    /// True if each request is timed: one served from memory takes less time than two readings of the clock are worth.
+    /// True if each request is timed. Requests served from memory are not: two clock readings would take too large a share
+    /// of their time.
     fn timed(&self) -> bool {
         self.io.direct() || self.spec.cache == Some(CacheState::Cold)
     }
@@ -116,7 +117,25 @@ impl AccessWorkload {
         self.precondition().file(test_files)
     }
 
-    /// Bytes at each end of the file that requests at an offset do not begin or end in.
+    /// Creates the new file of a sample, in the state that its label names.
+    fn create_file(&self, context: &RunContext<'_>) -> Result<()> {
+        let test_files = context.test_files();
+        test_files.remove_fresh();
+        let file = File::create_new(&test_files.fresh)?;
+        match self.spec.file {
+            FileState::Preallocated => file.allocate_and_extend(self.range.end)?,
+            FileState::Truncated => {
+                let data = self.io.data().ok_or_else(|| unopened(&test_files.fresh))?;
+                let (scope, plain) = (Scope::whole(self.range.end), Strategy::plain());
+                read_or_overwrite(&file, &scope, &plain, Some(data), &false.into(), context.progress)?;
+                file.sync_data()?;
+            }
+            FileState::Extended | FileState::Overwritten => {}
+        }
+        Ok(())
+    }
+
+    /// Bytes at each end of the file in which no request at an offset begins or ends.
     fn margin(&self) -> u64 {
         let request = self.io.strategy().request as u64;
         if self.offset == 0 { 0 } else { self.offset.unsigned_abs().next_multiple_of(request) }
@@ -238,19 +257,7 @@ impl Workload for AccessWorkload {
             self.range_for(iteration, test_files.len, context.seed_of(iteration.number));
         let precondition = self.precondition();
         if self.creates_file() {
-            context.clean_up(self)?;
-            let file = File::create_new(&test_files.fresh)?;
-            match self.spec.file {
-                FileState::Preallocated => file.allocate_and_extend(self.range.end)?,
-                FileState::Truncated => {
-                    let data = self.io.data().ok_or_else(|| unopened(&test_files.fresh))?;
-                    let (scope, plain) = (Scope::whole(self.range.end), Strategy::plain());
-                    let never = false.into();
-                    read_or_overwrite(&file, &scope, &plain, Some(data), &never, context.progress)?;
-                    file.sync_data()?;
-                }
-                FileState::Extended | FileState::Overwritten => {}
-            }
+            self.create_file(context)?;
             return Ok(ExpectedState { device: precondition.device(), ..ExpectedState::default() });
         }
         precondition.prepare(vec![(self.existing_file(test_files).clone(), self.range.clone())])
@@ -265,7 +272,9 @@ impl Workload for AccessWorkload {
             self.transfer_until(&(start..self.range.end), ramp.enough, context)?;
             start = self.range.start;
             Ok(())
-        })
+        })?;
+        // The ramp gave the file the blocks that the sample is to allocate.
+        if self.creates_file() { self.create_file(context) } else { Ok(()) }
     }
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
@@ -290,5 +299,53 @@ impl Workload for AccessWorkload {
 
     fn unopened_copy(&self) -> Option<Box<dyn Workload>> {
         build(self.io.direction, self.spec.clone()).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+    use std::thread;
+    use std::time::Duration;
+
+    use fullbore::pattern::Progress;
+
+    use super::*;
+
+    #[test]
+    fn a_ramp_leaves_a_new_file_as_it_was_prepared() {
+        const SPAN: u64 = 1 << 20;
+        let (directory, progress) = (tempfile::tempdir().unwrap(), Progress::default());
+        let needs = Needs { written: true, fresh: true, ..Needs::default() };
+        let file_sets =
+            [TestFiles::make(directory.path(), 4 * SPAN, None, 1, needs, None, &progress).unwrap()];
+        let context = RunContext::of(&file_sets, &progress);
+        for (state, len, is_zero) in
+            [("extended", 0, true), ("preallocated", SPAN, true), ("truncated", SPAN, false)]
+        {
+            let text = format!(
+                "strategy = 'method=buffered,workers=1,model=serial'\nrequest = '64K'\nfile = '{state}'"
+            );
+            let mut trial = parse(Direction::Write, toml::from_str(&text).unwrap()).unwrap();
+            trial.open(&context).unwrap();
+            if let Err(error) = trial.prepare(Iteration { span: SPAN, number: 1 }, &context) {
+                println!("skipped: {state}: {error}");
+                continue;
+            }
+            let found = || {
+                let content = std::fs::read(&file_sets[0].fresh).unwrap();
+                (content.len() as u64, content.iter().all(|byte| *byte == 0))
+            };
+            assert_eq!(found(), (len, is_zero), "{state}: prepared");
+            let enough = AtomicBool::new(false);
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    thread::sleep(Duration::from_millis(20));
+                    enough.store(true, Ordering::Relaxed);
+                });
+                trial.ramp_up(Ramp { least: 0.0, enough: &enough }, &context).unwrap();
+            });
+            assert_eq!(found(), (len, is_zero), "{state}: after the ramp");
+        }
     }
 }

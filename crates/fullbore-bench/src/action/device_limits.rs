@@ -270,7 +270,15 @@ impl DeviceLimits {
     }
 }
 
-/// Returns the pace over the last `window` seconds, if so many have passed; it may hold the transfers of a period more.
+#[cfg(test)]
+impl DeviceLimits {
+    /// Returns the limits after samples have refuted `limit`.
+    pub(crate) fn refuted(limit: DeviceLimit) -> Self {
+        Self { withdrawn: RefCell::new(vec![limit]), ..Self::default() }
+    }
+}
+
+/// Returns the pace over the last `window` seconds, if that many have passed; it may hold the transfers of a period more.
 fn last_pace(series: &[Reading], window: f64, period: f64) -> Option<Pace> {
     let last = series.last()?;
     let from = series.partition_point(|reading| reading.at < last.at - window);
@@ -292,7 +300,7 @@ mod tests {
         limits
     }
 
-    /// The regime of a second at so many bytes and requests per second.
+    /// The regime of a second at these bytes and requests per second.
     fn regime(limits: &DeviceLimits, bytes: f64, requests: f64) -> Regime {
         let progress = fullbore::pattern::Progress::default();
         let counters = Counters { devices: &[DEVICE], writes: false, progress: &progress };

@@ -41,7 +41,7 @@ pub(super) const BIN: f64 = 0.025;
 /// Number of accounting periods over which a sample's throughput is determined to about a percent.
 pub(super) const PERIODS: f64 = 10.0;
 
-/// Share of the small requests per second from which on large ones are limited by their number, too.
+/// Share of the rate of small requests above which large requests, too, are limited by their number.
 pub(super) const LIMITED: f64 = 0.85;
 
 /// The part of a recording that determines its throughput.

@@ -59,7 +59,7 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
 const MOST_WORKERS: usize = 128;
 
 /// Memory of all processors: larger than the processor's caches, as far as they are known. With 64 MiB for each of two processors
-/// and a third-level cache of 300 MiB, samples differed by 1.6; with 256 MiB for each, by 1.2.
+/// and a third-level cache of 300 MiB, samples differed by a factor of 1.6; with 256 MiB for each, of 1.2.
 const TOTAL: usize = 512 << 20;
 
 /// The least memory of a processor.

@@ -312,7 +312,7 @@ impl Target<'_> {
         pool.take().ok_or_else(taken)
     }
 
-    pub(super) fn ask(&self, queue: &mut IoQueue, token: u64, number: u64, mut buf: Buf) -> Result<()> {
+    pub(super) fn enqueue(&self, queue: &mut IoQueue, token: u64, number: u64, mut buf: Buf) -> Result<()> {
         let block = (self.first + self.order.block(number % self.blocks, self.blocks)) % self.blocks;
         let request = self.request();
         let offset = block * request as u64;

@@ -85,7 +85,7 @@ impl RequestedStrategy {
     /// Returns the error of a trial that stands for contenders where the planner has none.
     pub(crate) fn no_contenders(path: &Path, len: u64) -> Error {
         let what = format!(
-            "auto tries no other strategies on a file of {}; it does from {} on",
+            "auto tries no other strategies on a file of {}; it does on files of {} or more",
             size::human(len),
             size::human(ADAPTIVE)
         );

@@ -84,7 +84,7 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
         );
     }
     let delay = Duration::try_from_secs_f64(delay * 1e-3).ok().filter(|delay| delay.as_secs() < 10);
-    let delay = delay.ok_or("`delay_ms` is from 0 to 10000")?;
+    let delay = delay.ok_or("`delay_ms` must be at least 0 and less than 10000")?;
     let requested =
         RequestedStrategy::new("method=direct,depth=1,workers=1,model=serial", Some(&spec.request), None)?;
     Ok(Box::new(RereadWorkload { spec, delay, io: OneWayIo::new(Direction::Read, requested), iteration: 0 }))
@@ -99,7 +99,7 @@ impl RereadWorkload {
         let mut one = |block: u64| -> Result<f64> {
             let buf = Target::take(&mut pool)?;
             let before = sys::monotonic_nanoseconds();
-            target.ask(&mut channel, 0, block, buf)?;
+            target.enqueue(&mut channel, 0, block, buf)?;
             let done = channel.next()?;
             let after = sys::monotonic_nanoseconds();
             if let Some(done) = done {

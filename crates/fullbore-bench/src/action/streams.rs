@@ -27,7 +27,7 @@ const HINTED: u64 = 2;
 /// Length of a stream's own file, in bytes.
 const OWN: u64 = 64 << 20;
 
-/// Largest number of streams with own files.
+/// Largest number of streams with files of their own.
 const MOST_OWN: u32 = 16;
 
 #[derive(Debug, Deserialize)]
@@ -74,7 +74,7 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
     let own = spec.files == StreamFiles::Own;
     refuse([
         (spec.streams == 0, "streams: at least one"),
-        (own && spec.streams > MOST_OWN, "streams: at most 16 with own files"),
+        (own && spec.streams > MOST_OWN, "streams: at most 16 with files of their own"),
         (writes && spec.cache.is_some(), "`cache` is for reads and `flush` for writes"),
         (!writes && spec.flush.is_some(), "`cache` is for reads and `flush` for writes"),
         (spec.cache == Some(CacheState::Mixed), "cache: streams are warm or cold"),

@@ -119,7 +119,7 @@ impl SustainedWorkload {
         pattern::visit(file, &scope, &strategy, progress, enough, || (), look).map(|(stats, _)| stats)
     }
 
-    /// Transfers continuously until `done` of the bytes of each slice so far; returns them.
+    /// Transfers continuously until `done` accepts the bytes of the slices so far; returns these.
     fn stretch(
         &self,
         moved: &mut Moved,
@@ -131,7 +131,7 @@ impl SustainedWorkload {
             true => Some(Output::overwrite(self.file(context).path())?),
             false => None,
         };
-        // Of the bytes handed over, so many are not written yet.
+        // Bytes handed over that may not be written yet.
         let in_flight = strategy.request * strategy.depth * strategy.workers * usize::from(writes);
         let (enough, count) = (AtomicBool::new(false), AtomicU64::new(0));
         let start = Instant::now();

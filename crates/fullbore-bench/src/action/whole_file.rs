@@ -289,7 +289,8 @@ impl SmallFilesWorkload {
 
 impl Workload for SmallFilesWorkload {
     fn needs(&self) -> Needs {
-        Needs { extra: FILES.saturating_mul(self.spec.size.0), ..Needs::default() }
+        // As much again for all shorter ones, which remain until the set ends.
+        Needs { extra: FILES.saturating_mul(self.spec.size.0).saturating_mul(2), ..Needs::default() }
     }
 
     fn labels(&self) -> Labels {
@@ -343,6 +344,8 @@ mod tests {
     use std::num::NonZeroU64;
 
     use super::*;
+    use crate::action::workload::Ramp;
+    use crate::test_files::TestFiles;
     use fullbore::operation::Generate;
     use fullbore::operation::generate::Text;
 
@@ -365,6 +368,34 @@ mod tests {
         Text::new(7, const { NonZeroU64::new(80).unwrap() }).fill(0, &mut text);
         assert!(text.contains(&b'\n'), "not a text");
         assert_eq!(count(&text), 0);
+    }
+
+    #[test]
+    fn a_ramp_of_copies_leaves_no_file() {
+        let (directory, progress) = (tempfile::tempdir().unwrap(), Progress::default());
+        let needs = Needs { texts: true, ..Needs::default() };
+        let file_sets =
+            [TestFiles::make(directory.path(), 1 << 20, None, 1, needs, None, &progress).unwrap()];
+        let context = RunContext::of(&file_sets, &progress);
+        let settings = "strategy = 'method=buffered'\ncache = 'warm'";
+        let mut trial = parse(Operation::Copy, toml::from_str(settings).unwrap()).unwrap();
+        trial.open(&context).unwrap();
+        trial.prepare(Iteration { span: 0, number: 1 }, &context).unwrap();
+        trial.run(&context).unwrap();
+        assert!(file_sets[0].fresh.exists(), "a copy makes a file");
+        context.clean_up(trial.as_mut()).unwrap();
+        trial.ramp_up(Ramp { least: 0.0, enough: &true.into() }, &context).unwrap();
+        assert!(!file_sets[0].fresh.exists());
+    }
+
+    #[test]
+    fn there_is_room_for_small_files_of_several_lengths() {
+        let needs = |size: &str| {
+            let settings = format!("size = '{size}'\ncache = 'warm'");
+            small_files(toml::from_str(&settings).unwrap()).unwrap().needs()
+        };
+        let all = ["1M", "2M", "4M"].map(needs).into_iter().fold(Needs::default(), Needs::and);
+        assert!(all.extra >= FILES * (7 << 20), "{}", all.extra);
     }
 
     #[test]

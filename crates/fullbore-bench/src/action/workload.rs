@@ -46,8 +46,13 @@ impl RunContext<'_> {
     /// Ends the last run of a workload, and removes the new file that it may have made.
     pub(crate) fn clean_up(&self, workload: &mut dyn Workload) -> Result<()> {
         workload.clean_up(self)?;
-        self.file_sets.iter().for_each(TestFiles::remove_fresh);
+        self.remove_fresh();
         Ok(())
+    }
+
+    /// Removes the new file of a run, if it made one.
+    fn remove_fresh(&self) {
+        self.file_sets.iter().for_each(TestFiles::remove_fresh);
     }
 
     pub(super) fn check_device(&self, needed: bool) -> Result<()> {
@@ -57,6 +62,23 @@ impl RunContext<'_> {
     pub(super) fn no_device(&self) -> Error {
         let what = "the file system keeps its files in memory: it has no device and no cold files";
         Error::new(ErrorKind::Unsupported, "measure", self.test_files().named(), what)
+    }
+}
+
+#[cfg(test)]
+impl<'a> RunContext<'a> {
+    /// Returns the context of a run over these files, of no known device.
+    pub(crate) fn of(file_sets: &'a [TestFiles], progress: &'a Progress) -> Self {
+        Self {
+            file_sets,
+            devices: &[],
+            read_ahead: 0,
+            progress,
+            clock: Clock::start(),
+            earlier: 0.0,
+            seed: 1,
+            program: None,
+        }
     }
 }
 
@@ -135,9 +157,14 @@ pub(crate) trait Workload: fmt::Debug {
     /// Establishes the state that the trial requires; not timed.
     fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState>;
 
-    /// Runs the same work before the clock starts, until the ramp is long enough, to spend the device's credit.
+    /// Runs the same work before the clock starts, until the ramp is long enough, to spend the device's credit. The new file
+    /// of the sample is afterwards as it was prepared.
     fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {
-        repeat_until(ramp.enough, || self.run(context).map(drop))
+        repeat_until(ramp.enough, || {
+            self.run(context)?;
+            context.remove_fresh();
+            Ok(())
+        })
     }
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult>;

@@ -103,8 +103,8 @@ pub(super) fn is_usual(labels: &Labels) -> bool {
 pub(super) enum End {
     Cache,
     Device,
-    /// Unknown: the labels do not specify it.
-    Unsaid,
+    /// The labels do not specify it.
+    Unknown,
 }
 
 /// Source of the bytes (reads, operations) or their destination (writes).
@@ -118,7 +118,7 @@ pub(super) fn end(labels: &Labels) -> End {
         (Operation::Write, _) | (_, Some(CacheState::Warm)) => End::Cache,
         (_, Some(CacheState::Cold)) => End::Device,
         (Operation::Read, _) if labels.bypasses_cache() => End::Device,
-        _ => End::Unsaid,
+        _ => End::Unknown,
     }
 }
 

@@ -157,11 +157,14 @@ pub(super) fn typed(kind: JobKind, labels: &Labels) -> Option<String> {
 
 /// The command of fullbore with the strategy of a cell.
 fn command(kind: JobKind, labels: &Labels) -> Option<String> {
+    // A programming interface is chosen when a program is written: it has no strategy.
+    let is_interface = labels.strategy.is_none() && labels.method.registered().is_none();
     let flag = match labels.strategy.as_deref() {
         None | Some("" | "auto") => String::new(),
         Some(strategy) => format!(" --strategy {strategy}"),
     };
     match kind {
+        JobKind::BulkRead | JobKind::BulkWrite if is_interface => None,
         JobKind::BulkRead => Some(format!("fullbore sum{flag} FILE")),
         JobKind::BulkWrite => Some(format!("fullbore gen{flag} --overwrite SIZE FILE")),
         JobKind::Copy => labels.peer.is_none().then(|| format!("fullbore copy{flag} FROM TO")),

@@ -117,10 +117,10 @@ pub(super) fn task(labels: &Labels) -> String {
         (Operation::SmallFiles, End::Cache) => "reads of cached small files".into(),
         (Operation::SmallFiles, _) => "reads of small files from the device".into(),
         (operation, _) if operation.is_empty() => format!("{order} requests"),
-        (operation, End::Unsaid) if operation.is_transfer() => format!("{order} {operation}s{output}"),
+        (operation, End::Unknown) if operation.is_transfer() => format!("{order} {operation}s{output}"),
         (operation, End::Cache) => format!("{operation} of a cached file{output}"),
         (operation, End::Device) => format!("{operation} of a file on the device{output}"),
-        (operation, End::Unsaid) => format!("{operation}{output}"),
+        (operation, End::Unknown) => format!("{operation}{output}"),
     };
     if let Some(len) = labels.file_bytes {
         text.push_str(&format!(" (files of {})", units::size(len)));

@@ -6,8 +6,8 @@ use crate::stats::{
     Bootstrap, Estimate, compare_rates, effective_samples, mean, median, squares, student_t_cdf,
 };
 
-/// Confidence of the interval that must lie within the margin for "same": a change as large as the margin is called so
-/// in at most 10% of cases, of one and a half times the margin hardly ever.
+/// Confidence of the interval that must lie within the margin for "same": a change as large as the margin is called the
+/// same in at most 10% of cases, one of 1.5 times the margin hardly ever.
 const SAME: f64 = 0.8;
 
 /// Fewest samples on either side for a verdict. The test of the logarithms has at least two degrees of freedom then.

@@ -1,4 +1,4 @@
-//! Differences between the environments of two runs that could by themselves explain a difference in speed.
+//! Differences between the environments of two runs that could alone explain a difference in speed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -118,7 +118,7 @@ fn file_system(differences: &mut Differences, a: &Environment, b: &Environment, 
     };
     let (in_a, in_b) = (only(&one, &other), only(&other, &one));
     if !(in_a.is_empty() && in_b.is_empty()) {
-        let text = |options: String| if options.is_empty() { "without".into() } else { options };
+        let text = |options: String| if options.is_empty() { "none".into() } else { options };
         differences.differs(aspect, "mount options", text(in_a), text(in_b));
     }
     for (what, pointer) in [

@@ -94,4 +94,18 @@ mod tests {
             assert_eq!(cell.rates().len(), expected);
         }
     }
+
+    #[test]
+    fn short_samples_count_where_the_summary_of_an_earlier_version_counted_them() {
+        let sample = |place: u64| Sample {
+            bytes: if place < 3 { 4 << 20 } else { 100 << 20 },
+            seconds: if place < 3 { 0.005 } else { 0.1 },
+            ..Sample::default()
+        };
+        let mut cell = Cell::measured("a", Labels::default(), (0..8).map(sample));
+        assert_eq!((cell.summary.as_ref().unwrap().n, cell.counted().count()), (5, 5));
+        let summary = cell.summary.as_mut().unwrap();
+        (summary.n, summary.short) = (8, 0);
+        assert_eq!(cell.counted().count(), 8);
+    }
 }

@@ -139,7 +139,7 @@ pub struct SeriesRequestTime {
 pub struct Saturation {
     /// The path: cells that differ only in the number of disks.
     pub series: SeriesRef,
-    /// Smallest number of disks whose median is within 3 % of the largest median: more disks do not help.
+    /// Smallest number of disks whose median is within 3% of the largest median: more disks do not help.
     pub at: u64,
     /// Id of its cell.
     pub cell: String,

@@ -34,6 +34,8 @@ pub enum Error {
         /// Number of its cells.
         found: usize,
     },
+    /// The document has more than 20,000 experiments, findings of one type, or stretches or streams of a sample.
+    TooManyEntries,
     /// The document has more than a million objects or eight million values, which take a hundred times the memory of their text.
     TooManyValues,
 }
@@ -58,6 +60,10 @@ impl std::fmt::Display for Error {
             Self::TooManyCells { found } => {
                 write!(f, "results document: {found} cells; a document may have at most {MOST_CELLS}")
             }
+            Self::TooManyEntries => write!(
+                f,
+                "results document: a list of more than {MOST_CELLS} entries, which no run of the meter writes"
+            ),
             Self::TooManyValues => write!(
                 f,
                 "results document: more than {MOST_OBJECTS} objects or {MOST_VALUES} values, which no run of the meter writes"
@@ -85,6 +91,7 @@ impl std::error::Error for Error {
 pub const LIMIT: u64 = 64 << 20;
 
 /// Maximum number of cells of a document, 20 times those of all experiments: reports group each experiment's cells among all.
+/// Also that of other entries that they go through repeatedly: experiments, findings, the stretches and streams of a sample.
 pub(super) const MOST_CELLS: usize = 20_000;
 
 /// Maximum number of objects of a document, and of values. An object may become a sample of 600 bytes.
@@ -125,7 +132,7 @@ impl Document {
     ///
     /// # Errors
     /// If the reader fails or returns more than [`LIMIT`] bytes, the text is not a results document, its version is newer
-    /// than [`VERSION`], or it has more than 20,000 cells.
+    /// than [`VERSION`], or it has more than 20,000 cells or entries of another list that reports go through repeatedly.
     pub fn read(reader: impl Read) -> Result<Self, Error> {
         Self::parse(&read_document_text(reader).map_err(Error::Io)?)
     }
@@ -150,6 +157,9 @@ impl Document {
         if found > u64::from(VERSION) {
             return Err(Error::TooNew { found });
         }
+        if has_long_list(&value) {
+            return Err(Error::TooManyEntries);
+        }
         let document: Self = serde_json::from_value(value).map_err(Error::Json)?;
         match document.cells.len() {
             found if found > MOST_CELLS => Err(Error::TooManyCells { found }),
@@ -164,5 +174,54 @@ impl Document {
     pub fn write(&self, writer: &mut dyn Write) -> Result<(), Error> {
         let written = serde_json::to_writer_pretty(&mut *writer, self).map_err(std::io::Error::from);
         written.and_then(|()| writer.write_all(b"\n")).and_then(|()| writer.flush()).map_err(Error::Io)
+    }
+}
+
+/// True if one of the lists that reports go through repeatedly, besides the cells, has more than [`MOST_CELLS`] entries.
+fn has_long_list(document: &Value) -> bool {
+    let findings = document.get("findings").and_then(Value::as_object);
+    let findings = findings.into_iter().flat_map(|findings| findings.values());
+    let cells = document.get("cells").and_then(Value::as_array).into_iter().flatten();
+    let samples = cells.filter_map(|cell| cell.get("samples")?.as_array()).flatten();
+    let parts = samples.flat_map(|sample| [sample.pointer("/course/stretches"), sample.get("streams")]);
+    let is_long = |list: &Value| list.as_array().is_some_and(|list| list.len() > MOST_CELLS);
+    findings.chain(document.get("experiments")).chain(parts.flatten()).any(is_long)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn long_lists_are_refused_and_as_many_entries_as_cells_are_read() {
+        let run = json!({
+            "started": "2026-01-01T00:00:00Z", "duration_s": 1, "fullbore_version": "0.1.0", "seed": 1,
+            "directory": ".", "file_bytes": 0, "complete": true
+        });
+        let parsed = |experiments: usize, peaks: usize, stretches: usize, streams: usize| {
+            let experiment = json!({ "name": "e", "title": "", "axis": "none" });
+            let series = json!({ "experiment": "e", "name": "", "labels": {}, "cells": [] });
+            let rate = json!({ "value": 1, "low": 1, "high": 1 });
+            let peak = json!({ "series": series, "cell": "a", "rate": rate });
+            let stretch = json!({ "idle_s": 0, "bytes": [] });
+            let course = json!({ "slice_s": 1, "round_s": 1, "stretches": vec![stretch; stretches] });
+            let sample = json!({ "bytes": 1, "seconds": 1, "course": course, "streams": vec![1; streams] });
+            let document = json!({
+                "schema": SCHEMA, "version": VERSION, "run": run,
+                "experiments": vec![experiment; experiments],
+                "cells": [{ "id": "a", "experiment": "e", "labels": {}, "samples": [sample] }],
+                "findings": { "peaks": vec![peak; peaks] }
+            });
+            Document::parse(&document.to_string())
+        };
+        parsed(MOST_CELLS, MOST_CELLS, MOST_CELLS, MOST_CELLS).unwrap();
+        for long in 0..4 {
+            let [experiments, peaks, stretches, streams] =
+                [0, 1, 2, 3].map(|list| if list == long { MOST_CELLS + 1 } else { 1 });
+            let found = parsed(experiments, peaks, stretches, streams);
+            assert!(matches!(found, Err(Error::TooManyEntries)), "{long}: {found:?}");
+        }
     }
 }

@@ -119,13 +119,13 @@ pub struct DeviceVariation {
 }
 
 impl DeviceVariation {
-    /// Formats the variation: `reads vary from −23% to +18% of the median over some 12.0 s`.
+    /// Formats the variation: `reads vary from −23% to +18% of the median over about 12.0 s`.
     pub fn words(&self) -> String {
         let Variation { low, high, time_scale_s, .. } = self.variation;
         let share = |ratio: f64| format!("{:+.0}%", 100.0 * (ratio - 1.0)).replace('-', "−");
         let scale = time_scale_s.map_or_else(
             || "from sample to sample".into(),
-            |scale| format!("over some {}", units::seconds(scale)),
+            |scale| format!("over about {}", units::seconds(scale)),
         );
         format!("{}s vary from {} to {} of the median {scale}", self.operation, share(low), share(high))
     }
@@ -167,8 +167,8 @@ impl DeviceCredit {
         let refill = burst.refill.as_ref().map_or_else(
             || "refill not measured".into(),
             |refill| {
-                let bound = if refill.at_least { "by at least " } else { "at " };
-                format!("refilled {bound}{} while idle", unit.rate(refill.rate.value))
+                let bound = if refill.at_least { " or more" } else { "" };
+                format!("refilled at {}{bound} while idle", unit.rate(refill.rate.value))
             },
         );
         format!(
@@ -240,6 +240,6 @@ mod tests {
         let refill = Some(Refill { rate: exact(500.0), at_least: true });
         let burst = Some(stats::Burst { rate: exact(4000.0), credit: exact(3000.0), full: true, refill });
         let text = credit(RateUnit::Requests, CreditFit { sustained: exact(1000.0), burst, ..fit }).text();
-        has(&text, &["4.00 k/s", "4.00 k requests", "1.00 k/s", "3.00 k requests", "at least 500 /s"]);
+        has(&text, &["4.00 k/s", "4.00 k requests", "1.00 k/s", "3.00 k requests", "500 /s or more"]);
     }
 }

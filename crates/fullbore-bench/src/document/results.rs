@@ -17,7 +17,7 @@ pub const SCHEMA: &str = "fullbore.results";
 pub const VERSION: u32 = 1;
 
 /// Minor version that this build writes: number of additions within the version.
-pub const MINOR: u32 = 6;
+pub const MINOR: u32 = 7;
 
 /// One run of the meter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -91,6 +91,9 @@ pub struct Run {
     /// Target half-width of the interval of a cell's median, as a share of the median.
     #[serde(default)]
     pub precision: Option<f64>,
+    /// Length in bytes of the files that are transformed, searched and copied; `--resume` creates files of the same length.
+    #[serde(default)]
+    pub transform_bytes: Option<u64>,
 }
 
 impl Document {

@@ -57,7 +57,7 @@ pub struct Summary {
     /// Lasting changes of the rate during the run, and the levels between them; `None` if there are none, or below ten
     /// samples.
     pub changes: Option<Changes>,
-    /// The rule of 1997: repeated results agree within 3 %; `None` below three samples.
+    /// The rule of 1997: repeated results agree within 3%; `None` below three samples.
     pub repeatability: Option<Repeatability>,
     /// Warm-up samples at the front, if the rest is steady: kept raw, not counted here. `None` below ten samples, and for
     /// samples that do not follow each other at once.
@@ -263,8 +263,12 @@ impl Cell {
     pub(crate) fn counted_positions(&self, requested: Regime) -> Vec<usize> {
         match &self.summary {
             Some(summary) => {
-                let mut positions = counted(&self.samples, summary.regime);
-                positions.drain(..summary.warm_up.map_or(0, WarmUp::left_out).min(positions.len()));
+                let all = of_regime(&self.samples, summary.regime);
+                let left_out = summary.warm_up.map_or(0, WarmUp::left_out);
+                // Summaries of earlier minor versions count short samples, too.
+                let counts_all = summary.n + left_out == all.len();
+                let mut positions = if counts_all { all } else { counted(&self.samples, summary.regime) };
+                positions.drain(..left_out.min(positions.len()));
                 positions
             }
             None => counted_warm(&self.samples, regime_of(&self.samples, requested)).0,
@@ -410,7 +414,7 @@ mod tests {
         // An unknown regime is no burst.
         let unknown = [1, 2, 3].map(|_| [(500_000_000, Unknown), (100_000_000, Sustained)]).concat();
         assert_eq!(of(&unknown, Sustained), (1e8, None, None));
-        // But one that is no faster than what is sustained is so, too.
+        // An unknown one that is no faster than the sustained ones counts as sustained.
         assert_eq!(of(&[(90, Unknown), (95, Unknown), (110, Sustained)], Sustained), (95.0, None, None));
         assert_eq!(of(&[(7, Unknown); 3], Sustained), (7.0, None, None));
     }

@@ -42,8 +42,8 @@ struct Described {
     grid: Vec<toml::Table>,
 }
 
-/// Parses a set for so many processors and directories: the descriptions of its experiments, which have different names,
-/// and the trials without duplicates; an error has the position.
+/// Parses a set for these numbers of processors and directories: the descriptions of its experiments, which have different
+/// names, and the trials without duplicates; an error has the position.
 pub(crate) fn parse(
     text: &str,
     processors: usize,

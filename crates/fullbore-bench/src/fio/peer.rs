@@ -84,7 +84,7 @@ struct FioWorkload {
     shape: Option<Shape>,
     /// True if the same bytes may be covered again: the cache holds them before and after.
     again: bool,
-    /// True if fio may warm up on them without bringing anything into a cache.
+    /// True if fio may warm up on the same bytes without bringing anything into a cache.
     ramps: bool,
     /// Seconds that fio runs before it measures.
     ramp: f64,

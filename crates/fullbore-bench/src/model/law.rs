@@ -45,7 +45,7 @@ pub(super) enum Term {
     DiskBytes,
     /// Wait for the bytes of others on the bus.
     BusBytes,
-    /// Slowdown of a processor by each other one, as a share of the own time.
+    /// Slowdown of a processor by each of the others, as a share of its own time.
     Sharing,
 }
 

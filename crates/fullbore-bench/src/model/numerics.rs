@@ -80,7 +80,7 @@ pub(super) fn in_hull(points: &[Point], at: Point) -> bool {
         && hull.windows(2).all(|edge| turn(edge[0], edge[1], at) >= -ON_EDGE)
 }
 
-/// Positive if the way from `a` over `b` to `c` turns left.
+/// Positive if the path from `a` through `b` to `c` turns left.
 fn turn(a: Point, b: Point, c: Point) -> f64 {
     (b.0 - a.0) * (c.1 - a.1) - (b.1 - a.1) * (c.0 - a.0)
 }

@@ -7,7 +7,8 @@ use crate::document::{Advice, Document, Recommendation, Rule, RuleVerdict, word}
 use crate::units;
 
 /// Text in place of advice that leads.
-pub(crate) const NO_DEFAULT: &str = "No common default is known to differ from the best setting: the differences are small, or the samples few.";
+pub(crate) const NO_DEFAULT: &str = "No common default is significantly slower than the best setting: the \
+                                     differences are small, or there are too few samples.";
 
 pub(crate) fn advice(document: &Document) -> (Vec<&Advice>, Vec<&Advice>) {
     document.findings.advice.iter().partition(|advice| advice.lead)

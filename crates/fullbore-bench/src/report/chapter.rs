@@ -40,8 +40,8 @@ pub(super) fn chapters(document: &Document) -> Vec<Chapter> {
     let mut all = experiments(&document.experiments, &document.cells);
     let shown = all.iter().any(|e| e.figures.contains(&Figure::Pipeline));
     if document.findings.pipeline.is_some() && !shown {
-        let question =
-            "What is each stage between memory and device advertised to do, and what does it really do?";
+        let question = "How fast is each stage between the application's memory and the device, compared with \
+                        its advertised throughput, and which one is the slowest?";
         all.push(Experiment {
             title: "The storage pipeline".into(),
             question: question.into(),
@@ -62,7 +62,7 @@ pub(super) fn chapters(document: &Document) -> Vec<Chapter> {
         let namesakes = slugs.entry(slug.clone()).or_insert(0);
         *namesakes += 1;
         if *namesakes > 1 {
-            // No other name becomes one with a capital letter.
+            // Slugs are lower case, so no other name yields this one.
             slug = format!("{slug}-N{namesakes}");
         }
         for (i, chart) in charts.iter_mut().enumerate() {
@@ -88,7 +88,8 @@ pub(super) fn chapters(document: &Document) -> Vec<Chapter> {
     chapters
 }
 
-/// Returns the name in letters for the names of files and anchors, at most 100.
+/// Returns the name in lower case, with dashes for all but ASCII letters and digits, at most 100 characters: for names of
+/// files and anchors.
 fn slug(name: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     name.chars().take(100).map(safe).collect()
@@ -246,7 +247,7 @@ fn rates(document: &Document, experiment: &Experiment, lines: &[Series]) -> Tabl
         .figures("samples", samples)
         .words("within 3% (1997)", repeatable)
         .figures("requests/s", |(_, s)| dash(s.requests_per_s.map(units::requests_rate)))
-        .figures("reached depth", |(_, s)| dash(s.achieved_depth.map(units::significant)))
+        .figures("depth reached", |(_, s)| dash(s.achieved_depth.map(units::significant)))
         .figures("p50", late(|l| l.p50_s))
         .figures("p90", late(|l| l.p90_s))
         .figures("p99", late(|l| l.p99_s))

@@ -269,8 +269,11 @@ impl ChartBuilder<'_> {
         let crossing = half
             .crossing
             .map_or_else(String::new, |c| format!("; fitted {}", spanned(c, |value| between(axis, value))));
-        let rising =
-            if half.still_rising { "; throughput still rising at the end: may be too small" } else { "" };
+        let rising = if half.still_rising {
+            "; throughput still rising at the end, so the half-power point may be too small"
+        } else {
+            ""
+        };
         let peak = units::rate(half.peak);
         Some((half.at, format!("half-power {what} of {name}: {at} ({bound}peak {peak}){crossing}{rising}")))
     }

@@ -200,10 +200,10 @@ pub(super) fn predictions(document: &Document) -> Option<Section> {
         return None;
     }
     let summary = format!(
-        "Each of {} is predicted from the other cells of its path by one model of the machine. {} of {surrounded} \
-         surrounded by other cells are wrong, and {} of {} that extrapolate: the measured and the predicted interval \
-         do not overlap, and the rates differ by more than 15%. Examine the cells whose rate the cells around them do \
-         not explain.",
+        "Each of {} is predicted from the other cells of its path by one model of the machine. Predictions are \
+         wrong for {} of {surrounded} cells that other cells surround, and for {} of {} that are extrapolated: the \
+         measured and predicted intervals do not overlap, and the rates differ by more than 15%. Examine the cells \
+         whose rate the cells around them do not explain.",
         units::count(found.len(), "cell"),
         missed,
         wrong.len() - missed,

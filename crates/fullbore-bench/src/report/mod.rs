@@ -20,7 +20,7 @@ mod verdict;
 pub(crate) use advice::{NO_DEFAULT, advice};
 pub(crate) use frame::{measured_rate, wrong_predictions};
 pub(crate) use prose::{capital, device_facts, headline_figures, spanned, tiles};
-pub(crate) use verdict::verdict;
+pub(crate) use verdict::{SUSTAINED_SHARE, verdict};
 
 use crate::block::{Section, html, markdown};
 use crate::document::Document;
@@ -71,7 +71,7 @@ pub fn markdown(document: &Document) -> String {
     let [title, place] = head.map(|text| markdown::escape(&text));
     let sections: String = sections(document).iter().map(markdown::section).collect();
     format!(
-        "# {title}\n\n{place}\n\n{sections}Medians with 95% bootstrap intervals; times in seconds unless given otherwise; \
+        "# {title}\n\n{place}\n\n{sections}Medians with 95% bootstrap intervals; times in seconds unless stated otherwise; \
          a megabyte is 10⁶ bytes.\n"
     )
 }

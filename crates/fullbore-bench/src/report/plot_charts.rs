@@ -1,9 +1,9 @@
-//! Charts with a rising axis: lines over request size, depth or another axis; clusters of streams; throughput over time.
+//! Charts with a y axis: lines over request size, depth or another axis; clusters of streams; throughput over time.
 
 use super::measure::{axis_words, tick};
 use super::panels::{LineStyle, marker};
 use super::picture::{Key, Picture};
-use super::scale::{Scale, along, rising, tick_text, title_below};
+use super::scale::{Scale, along, tick_text, title_below, y_grid};
 use crate::block::html::{escape, svg_text};
 use crate::document::{Axis, DeviceCredit, RateUnit};
 use crate::stats::{Course, Estimate};
@@ -16,11 +16,11 @@ const RIGHT: f64 = 510.0;
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 280.0;
 
-/// The grid and the title of the rising axis.
+/// The grid and the title of the y axis.
 fn plot(y: &Scale, title: &str) -> String {
     format!(
         "{}<line class=\"axis\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{BOTTOM}\" y2=\"{BOTTOM}\"/>{}\n",
-        rising(y, LEFT, RIGHT),
+        y_grid(y, LEFT, RIGHT),
         svg_text("title", (4.0, 14.0), "", title)
     )
 }
@@ -184,8 +184,9 @@ pub(super) struct Cluster {
     pub(super) tips: Vec<String>,
 }
 
-/// Clusters of narrow bars with a gap of so many bars between them, each at most so wide.
+/// Gap between clusters, in bars.
 const GAP: f64 = 1.4;
+/// Maximum width of a bar.
 const WIDEST: f64 = 26.0;
 
 pub(super) fn clusters(y_title: &str, clusters: &[Cluster]) -> Picture {

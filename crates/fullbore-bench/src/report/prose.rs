@@ -124,7 +124,7 @@ pub(crate) fn tiles(document: &Document) -> Vec<[String; 3]> {
 const PRECISE: f64 = 0.05;
 
 /// The levels between which the samples of an imprecise figure vary, and their time scale: `varies from 1.10 to 1.62 GB/s
-/// over some 8.00 s`.
+/// over about 8.00 s`.
 fn variation(cell: &Cell) -> Option<String> {
     let summary = cell.summary.as_ref()?;
     summary.relative_half_width.filter(|width| *width > PRECISE)?;
@@ -138,7 +138,7 @@ fn variation(cell: &Cell) -> Option<String> {
             None => units::rate(rate),
         });
     let scale = correlation_time(&course);
-    let scale = scale.map_or_else(String::new, |scale| format!(" over some {}", units::seconds(scale)));
+    let scale = scale.map_or_else(String::new, |scale| format!(" over about {}", units::seconds(scale)));
     Some(format!("varies from {low} to {high}{scale}"))
 }
 
@@ -343,7 +343,7 @@ fn quality(document: &Document) -> String {
         text += &format!("; {} skipped, reasons below", units::count(skipped, "cell"));
     }
     if document.run.interrupted {
-        text += ". The run was interrupted; missing cells were not measured";
+        text += ". The run was interrupted; the remaining cells were not measured";
     } else if !document.run.complete {
         text += ". The run is incomplete";
     }

@@ -122,7 +122,7 @@ pub(super) fn trimmed(number: &str) -> &str {
 }
 
 /// Horizontal grid lines from `left` to `right`, numbers before them.
-pub(super) fn rising(y: &Scale, left: f64, right: f64) -> String {
+pub(super) fn y_grid(y: &Scale, left: f64, right: f64) -> String {
     let line = |&value: &f64| {
         let at = y.place(value);
         format!(

@@ -38,7 +38,7 @@ pub(crate) fn verdict(document: &Document, experiment: &Experiment, lines: &[Ser
         described.extend(along(document, experiment, group, job));
     }
     if more > 0 {
-        described.push(format!("{} of job more in the tables.", units::count(more, "kind")));
+        described.push(format!("{} of job in the tables.", units::count(more, "more kind")));
     }
     described.extend(cost(document, &all));
     described.extend(request_sentences(document, experiment, &all));
@@ -180,7 +180,7 @@ pub(super) fn along(
 /// An added stream or disk helps if it brings at least this share of the first one's rate.
 const HELPS: f64 = 0.1;
 /// A load is sustained if at least this share of it is served.
-const BORNE: f64 = 0.95;
+pub(crate) const SUSTAINED_SHARE: f64 = 0.95;
 
 struct AxisVerdict<'a> {
     axis: Axis,
@@ -286,8 +286,8 @@ impl AxisVerdict<'_> {
     /// Requests that arrive at a set rate.
     fn loading(&self) -> Option<String> {
         let served = |c: &Cell| c.summary.as_ref().and_then(|s| s.requests_per_s);
-        let borne = |c: &&&Cell| served(c).is_some_and(|r| r >= BORNE * self.at(c) as f64);
-        let most = self.cells.iter().filter(borne).copied().max_by_key(|c| self.at(c));
+        let sustained = |c: &&&Cell| served(c).is_some_and(|r| r >= SUSTAINED_SHARE * self.at(c) as f64);
+        let most = self.cells.iter().filter(sustained).copied().max_by_key(|c| self.at(c));
         let Some(most) = most else {
             let least = *self.cells.first()?;
             let got = units::requests_rate(served(least)?);

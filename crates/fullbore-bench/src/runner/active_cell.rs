@@ -5,17 +5,16 @@ use std::error::Error as _;
 use fullbore::{Error, Result};
 
 use super::headlines::Candidate;
-use super::options::Options;
 use crate::action::{DeviceLimits, Iteration, RunContext, Workload};
 use crate::analysis::withdraw;
-use crate::document::{CacheState, Cell, Headline, Labels, Operation, Regime, Sample};
+use crate::document::{CacheState, Cell, Document, Headline, Labels, Operation, Regime, Sample};
 use crate::experiment::Trial;
 use crate::sample::{catching, take_sample};
 use crate::stats::{Bootstrap, StopRule, median};
 
 /// Reason of a cell that was left out.
 const LEFT_OUT: &str =
-    "left out: this storage is too slow to measure every cell in the time; set a longer --time";
+    "left out: this storage is too slow to measure every cell in the time of the run; set a longer --time";
 
 /// Minimum and maximum duration of a sample, in seconds: long enough to make starting and stopping negligible; beyond the
 /// maximum, more samples are more precise than longer ones, because throughput varies most from second to second.
@@ -71,15 +70,30 @@ fn pilot_bytes(labels: &Labels) -> u64 {
     }
 }
 
+/// True if the samples of a cell that count in a regime determine its median with the precision of `rule`. As in the summary, the
+/// error of the device's accounting widens the interval: samples shorter than its periods are uncertain, however well they agree.
+pub(super) fn is_precise(cell: &Cell, regime: Regime, rule: &StopRule) -> bool {
+    let (rates, uncertainties): (Vec<f64>, Vec<f64>) =
+        cell.counted_in(regime).map(|sample| (sample.rate(), sample.uncertainty)).unzip();
+    let uncertainty = median(&uncertainties).unwrap_or(0.0);
+    let rule = StopRule { relative_half_width: rule.relative_half_width - uncertainty, ..*rule };
+    rule.is_precise(&rates, &Bootstrap::default())
+}
+
 impl ActiveCell {
     /// Opens a trial; the cell of a trial that cannot run here states the reason. Samples of an earlier run are kept.
-    pub(super) fn open(trial: Trial, context: &RunContext<'_>, options: &Options) -> Self {
+    pub(super) fn open(
+        trial: Trial,
+        context: &RunContext<'_>,
+        regime: Regime,
+        before: Option<&Document>,
+    ) -> Self {
         let Trial { id, experiment, job, ramp, sample, mut workload } = trial;
         let opened = workload.open(context);
         let mut labels = workload.labels();
         labels.job = job;
         // A load that is a share of what the storage reaches differs in each run.
-        let known = options.resume.as_ref().and_then(|document| document.cell(&id));
+        let known = before.and_then(|document| document.cell(&id));
         let same = known.filter(|cell| cell.labels == labels);
         let samples = same.map(|cell| cell.samples.clone()).unwrap_or_default();
         // A flush at the end takes a time of its own, which would count for more in a shorter sample.
@@ -93,7 +107,7 @@ impl ActiveCell {
             span,
             ramp,
             sample,
-            regime: options.regime,
+            regime,
             rate: 0.0,
             cost: 0.0,
             precise: false,
@@ -159,12 +173,9 @@ impl ActiveCell {
         self.cell.counted_in(self.regime).map(Sample::rate).collect()
     }
 
-    /// Decides if the cell is precise by `rule`, with these rates. Samples shorter than a limiter's periods are uncertain,
-    /// however well they agree.
-    pub(super) fn judge(&mut self, rates: &[f64], rule: &StopRule) {
-        let all: Vec<f64> = self.cell.counted_in(self.regime).map(|sample| sample.uncertainty).collect();
-        let certain = median(&all).is_none_or(|uncertainty| uncertainty <= rule.relative_half_width);
-        self.precise = certain && rule.is_precise(rates, &Bootstrap::default());
+    /// Decides if the cell is precise by `rule`.
+    pub(super) fn judge(&mut self, rule: &StopRule) {
+        self.precise = is_precise(&self.cell, self.regime, rule);
     }
 
     /// Sets the regime of its samples in one direction to unknown.
@@ -284,5 +295,30 @@ impl ActiveCell {
             }
         }
         Ok(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_of_accounting_counts_toward_the_precision() {
+        let cell = |uncertainty: f64| {
+            let sample = |place: u64| Sample {
+                bytes: if place.is_multiple_of(2) { 990_000_000 } else { 1_010_000_000 },
+                seconds: 1.0,
+                uncertainty,
+                ..Sample::default()
+            };
+            Cell::measured("a", Labels::default(), (0..12).map(sample))
+        };
+        let rule = StopRule::precision(0.025);
+        for (uncertainty, precise) in [(0.0, true), (0.02, false)] {
+            let cell = cell(uncertainty);
+            let width = cell.summary.as_ref().unwrap().relative_half_width.unwrap();
+            assert_eq!(width <= 0.025, precise, "as reported: {width}");
+            assert_eq!(is_precise(&cell, Regime::Sustained, &rule), precise, "{uncertainty}");
+        }
     }
 }

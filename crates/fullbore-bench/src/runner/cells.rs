@@ -8,10 +8,9 @@ use fullbore::error::ErrorKind;
 use super::active_cell::{ActiveCell, SAMPLE};
 use super::decisions::{Decisions, Stage};
 use super::headlines::{HEADLINES, Headlines};
-use super::options::Options;
 use crate::action::{DeviceLimits, RunContext};
 use crate::clock::Clock;
-use crate::document::{Experiment, Labels};
+use crate::document::{Document, Experiment, Labels, Regime};
 use crate::experiment::Trial;
 use crate::stats::StopRule;
 
@@ -77,9 +76,15 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    /// Opens every trial; the cell of a trial that cannot run here states the reason. Samples in `earlier` are kept.
-    pub(super) fn open(trials: Vec<Trial>, context: &RunContext<'_>, options: &Options) -> Self {
-        let active = trials.into_iter().map(|trial| ActiveCell::open(trial, context, options)).collect();
+    /// Opens every trial; the cell of a trial that cannot run here states the reason. Samples of the run `before` are kept.
+    pub(super) fn open(
+        trials: Vec<Trial>,
+        context: &RunContext<'_>,
+        regime: Regime,
+        before: Option<&Document>,
+    ) -> Self {
+        let open = |trial| ActiveCell::open(trial, context, regime, before);
+        let active = trials.into_iter().map(open).collect();
         Self { active, selected: Vec::new(), focused: None, headlines: None, coarse: COARSE }
     }
 
@@ -280,10 +285,10 @@ impl Cells {
         }
     }
 
-    /// Determines for each cell with earlier samples whether it is already precise.
+    /// Decides for each cell if its samples so far are precise.
     pub(super) fn judge(&mut self, rule: &StopRule) {
         for one in &mut self.active {
-            one.judge(&one.rates(), rule);
+            one.judge(rule);
         }
     }
 }

@@ -8,7 +8,7 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::probe::{Facts, Machine};
 use fullbore::strategy::{Entry, FileSystem, Measured, ProfileJob};
 
-use super::active_cell::ActiveCell;
+use super::active_cell::{ActiveCell, is_precise};
 use super::cells::Cells;
 use super::options::Options;
 use crate::analysis::{candidates, credits, findings, regime_by_credit, variations, withdraw};
@@ -21,6 +21,7 @@ use crate::document::{
 use crate::host;
 use crate::model::predictions;
 use crate::pipeline::pipeline;
+use crate::stats::StopRule;
 use crate::test_files::TestFiles;
 
 #[derive(Debug, Clone)]
@@ -28,7 +29,7 @@ pub(super) struct DocumentBuilder {
     run: Run,
     clock: Clock,
     /// The document of the run that this one resumes.
-    before: Option<Document>,
+    pub(super) before: Option<Document>,
     environment: Environment,
     experiments: Vec<Experiment>,
     pub(super) own: Option<OwnCost>,
@@ -104,6 +105,7 @@ impl DocumentBuilder {
     pub(super) fn set_environment(&mut self, facts: &[Facts], machine: &Machine, file_sets: &[TestFiles]) {
         self.environment = host::environment(facts, machine, &file_sets[0]);
         self.run.file_bytes = file_sets[0].len;
+        self.run.transform_bytes = Some(file_sets[0].transform_len);
         self.run.notes = file_sets.iter().flat_map(|test_files| test_files.notes.clone()).collect();
         self.run.notes.extend(host::shared_devices(facts));
         self.run.notes.extend(host::missing_without_root());
@@ -155,14 +157,17 @@ impl DocumentBuilder {
         cell.summarise(&SummaryOptions { stop, null_request_s, regime });
     }
 
-    /// Summarises a cell again after the regimes of its samples have changed.
+    /// Summarises a cell again after the regimes of its samples have changed: those that count now may be less precise.
     fn resummarise(&self, cell: &mut Cell) {
-        if let Some(stop) = cell.summary.as_ref().map(|summary| summary.stop) {
-            self.summarise(cell, stop);
+        let Some(stop) = cell.summary.as_ref().map(|summary| summary.stop) else { return };
+        self.summarise(cell, stop);
+        let reaches = |width| is_precise(cell, self.run.regime, &StopRule::precision(width));
+        if stop == StopReason::Precise && !self.run.precision.is_none_or(reaches) {
+            self.summarise(cell, StopReason::TimeUp);
         }
     }
 
-    /// Makes the regime of the samples measured so far under a limit unknown, and notes it.
+    /// Makes the regime of the samples measured under a limit, in this run or the one that it resumes, unknown, and notes it.
     pub(super) fn withdraw(&mut self, limit: &DeviceLimit) {
         self.run.notes.push(format!(
             "{}: {}: later samples exceeded this limit, so it does not count; the regime of the {}s is unknown",
@@ -170,12 +175,12 @@ impl DocumentBuilder {
             limit.words(),
             limit.operation
         ));
-        let mut cells = std::mem::take(&mut self.cells);
-        for cell in &mut cells {
+        let (mut cells, mut before) = (std::mem::take(&mut self.cells), self.before.take());
+        for cell in cells.iter_mut().chain(before.iter_mut().flat_map(|document| &mut document.cells)) {
             withdraw(&mut cell.samples, &limit.operation);
             self.resummarise(cell);
         }
-        self.cells = cells;
+        (self.cells, self.before) = (cells, before);
     }
 
     /// Labels samples by the credit that continuous transfer found, on the only directory.
@@ -230,7 +235,7 @@ impl DocumentBuilder {
         if above > 0 {
             let paths = crate::units::count(above, "path");
             document.audit.findings.push(format!(
-                "{paths} faster than the interval of the roof: other load slowed memory while the roof was measured, \
+                "{paths} above the interval of the roof: other load slowed memory while the roof was measured, \
                  or the bytes did not come from this machine's memory"
             ));
         }
@@ -266,5 +271,36 @@ impl DocumentBuilder {
             })
             .collect();
         FileSystem { directory: document.run.directory.clone().into(), entries }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{Labels, Sample};
+
+    #[test]
+    fn a_cell_of_which_other_samples_count_may_no_longer_be_precise() {
+        let sample = |(regime, rate): (Regime, u64)| Sample {
+            bytes: rate,
+            seconds: 1.0,
+            regime: Some(regime),
+            writes: Some(false),
+            ..Sample::default()
+        };
+        let slow = (0..7).map(|place| (Regime::Sustained, 100_000_000 + 100_000 * place));
+        let samples = slow.chain([(Regime::Burst, 160_000_000); 4]).map(sample);
+        let mut cell = Cell { samples: samples.collect(), ..Cell::new("a", "read", Labels::default()) };
+        let mut builder = DocumentBuilder::open(&Options::default(), Clock::set()).unwrap();
+        builder.summarise(&mut cell, StopReason::Precise);
+        builder.cells.push(cell);
+        let found = |builder: &DocumentBuilder| {
+            let summary = builder.cells[0].summary.as_ref().unwrap();
+            (summary.n, summary.stop)
+        };
+        builder.withdraw(&DeviceLimit { operation: "write".into(), ..DeviceLimit::default() });
+        assert_eq!(found(&builder), (7, StopReason::Precise), "the other direction");
+        builder.withdraw(&DeviceLimit { operation: "read".into(), ..DeviceLimit::default() });
+        assert_eq!(found(&builder), (11, StopReason::TimeUp));
     }
 }

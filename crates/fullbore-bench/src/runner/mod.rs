@@ -136,8 +136,8 @@ fn announcement(sets: &[ParsedSet], time: Duration, test_files: &TestFiles) -> O
     let pace = test_files.pace;
     (writing > 0).then(|| {
         format!(
-            "writes continuously for up to {seconds:.0} s, over and over the test file of {}: about {} at the {} at \
-             which that file was written; no more space is taken",
+            "writes continuously for up to {seconds:.0} s, overwriting the test file of {} again and again: about {} \
+             at the {} at which that file was written; this takes no more space",
             units::size(test_files.len),
             units::rate(pace * seconds).trim_end_matches("/s"),
             units::rate(pace)
@@ -200,6 +200,8 @@ fn create_file_sets(
     }
     let mut len = options.size;
     let patience = options.time.mul_f64(MAKING / 6.0);
+    // A resumed run measures the same work.
+    let transform_len = options.resume.as_ref().and_then(|before| before.run.transform_bytes);
     let mut file_sets: Vec<TestFiles> = Vec::new();
     // Directories of one file system share its free space, which was read before any file was made.
     let device = |path: &PathBuf| fullbore::sys::stat(path).map_or(0, |stat| stat.dev);
@@ -219,13 +221,40 @@ fn create_file_sets(
                 test_files::suggest(directory, memory, free / sharing, total, in_memory, needs)?
             }
         };
-        let insist = options.size.is_some() || index > 0;
+        let patience = (options.size.is_none() && index == 0).then_some(patience);
         let seed = options.seed.wrapping_add(1_000_000 * index as u64);
-        let test_files = TestFiles::make(directory, fitting, insist, patience, seed, needs, progress)?;
+        let test_files = TestFiles::make(directory, fitting, patience, seed, needs, transform_len, progress)?;
         // One length for all, so that a file can be striped over them.
         len = Some(test_files.len);
         *planned += needs.bytes(test_files.len);
         file_sets.push(test_files);
     }
     Ok(file_sets)
+}
+
+#[cfg(test)]
+mod tests {
+    use fullbore_testkit::ground::build_directory;
+
+    use super::*;
+    use crate::document::{Environment, Run};
+
+    #[test]
+    fn a_resumed_run_transforms_files_of_the_same_length() {
+        let directory = tempfile::tempdir_in(build_directory()).unwrap();
+        let before = Run { transform_bytes: Some(16 << 20), ..Run::default() };
+        let options = Options {
+            directories: vec![directory.path().to_owned()],
+            size: Some(32 << 20),
+            resume: Some(Document::new(before, Environment::default())),
+            ..Options::default()
+        };
+        let facts = [probe::facts(directory.path()).unwrap()];
+        // In a new run of this size, they would be as long as the others.
+        let needs = Needs { transformed: true, adaptive: true, ..Needs::default() };
+        let file_sets =
+            create_file_sets(&options, &facts, &probe::machine(), needs, &Progress::default()).unwrap();
+        assert_eq!((file_sets[0].len, file_sets[0].transform_len), (32 << 20, 16 << 20));
+        assert_eq!(file_sets[0].input.len().unwrap(), 16 << 20);
+    }
 }

@@ -50,7 +50,7 @@ pub struct ChangePoint {
 }
 
 impl ChangePoint {
-    /// True if the jump is large enough to matter (5 %).
+    /// True if the jump is large enough to matter (5%).
     pub fn matters(&self) -> bool {
         self.relative_change.abs() >= CHANGE_THAT_MATTERS
     }
@@ -72,10 +72,10 @@ pub struct Changes {
 ///
 /// Binary segmentation: the series is cut where the means before and after differ most in standard errors (the
 /// likelihood-ratio statistic of one change, Sen and Srivastava), or where a segment within differs most from the rest
-/// (circular segmentation, Olshen and others), if random orders give an equally large statistic in less than 1 % of
+/// (circular segmentation, Olshen and others), if random orders give an equally large statistic in less than 1% of
 /// cases; then each part likewise. Chance is drawn from the samples themselves, and outliers are moved to Tukey's
 /// fences, so heavy tails and levels that alternate at random cause no jumps. Last, adjacent levels are joined if they
-/// differ by chance in more than 5 % of cases or by less than five standard errors; these errors allow for samples that
+/// differ by chance in more than 5% of cases or by less than five standard errors; these errors allow for samples that
 /// resemble their predecessors.
 pub fn change_points(values: &[f64], bootstrap: &Bootstrap) -> Option<Changes> {
     let places: Vec<usize> = (0..values.len()).filter(|&i| values[i].is_finite()).collect();
@@ -276,8 +276,8 @@ impl Scan {
     }
 }
 
-/// Joins adjacent segments that do not differ by themselves: the far end of a segment may not be a jump, and a series
-/// whose samples resemble their predecessors wanders without any.
+/// Joins adjacent segments that do not differ significantly: the far end of a segment may not be a jump, and a series
+/// whose samples resemble their predecessors wanders without jumps.
 fn join(values: &[f64], cuts: &mut Vec<(usize, f64)>, chance: &mut OrderSampler) {
     while let Some(i) = weakest_by_chance(values, &edges_of(cuts, values.len()), chance)
         .or_else(|| weakest_by_distance(values, &edges_of(cuts, values.len())))

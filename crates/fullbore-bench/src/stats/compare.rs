@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::interval::{Bootstrap, Estimate, SampleSet};
 
-/// Rates within 3 % of each other count as equal (Riedel's margin of repeatability).
+/// Rates within 3% of each other count as equal (Riedel's margin of repeatability).
 pub const DEFAULT_MARGIN: f64 = 0.03;
 
 /// Verdict on the first cell.
@@ -59,7 +59,7 @@ const FEWEST_SAMPLES: usize = 4;
 const FEWEST_PAIRS: usize = 6;
 
 /// Compares two sets of rates (more is better, same unit), each in the order taken, with an equivalence `margin` (0.03
-/// is 3 %).
+/// is 3%).
 ///
 /// The interval is that of the ratio of medians. Autocorrelated sets are resampled as the smaller number of independent
 /// samples that they are worth ([`effective_samples`](super::effective_samples)). `None` if either has no finite value
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn pairing_cancels_shared_noise() {
         let mut rng = Xoshiro256::seeded(8);
-        // The machine slows down to half its speed over the run; the first is 10 % faster throughout.
+        // The machine slows down to half its speed over the run; the first is 10% faster throughout.
         let shared: Vec<f64> = (0..12).map(|i| 100.0 / (1.0 + f64::from(i) / 11.0)).collect();
         let mut noisy = |factor: f64| -> Vec<f64> {
             shared.iter().map(|v| v * factor * (0.99 + 0.02 * rng.unit())).collect()

@@ -26,7 +26,7 @@ const POINTS: usize = 1000;
 const EXACT_UP_TO: usize = 20;
 
 impl Drift {
-    /// True if the trend is both significant (p < 0.01) and large enough to matter (5 % over the run).
+    /// True if the trend is both significant (p < 0.01) and large enough to matter (5% over the run).
     pub fn matters(&self) -> bool {
         self.p < SIGNIFICANCE && self.relative_change.abs() >= CHANGE_THAT_MATTERS
     }

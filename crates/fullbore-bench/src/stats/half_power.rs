@@ -20,7 +20,7 @@ pub struct HalfPower {
     pub peak: f64,
     /// Position of the peak.
     pub peak_at: u64,
-    /// True if the peak is at the largest measured position and the curve is still rising (by more than 5 % from the
+    /// True if the peak is at the largest measured position and the curve is still rising (by more than 5% from the
     /// position before), so that the true peak, and with it the half-power point, may be larger.
     pub still_rising: bool,
 }
@@ -64,7 +64,7 @@ pub fn half_power(curve: &[(u64, Vec<f64>)], bootstrap: &Bootstrap) -> Option<Ha
 /// Returns the crossing of half of the plateau around position `top`, with its interval.
 ///
 /// Every resample redraws all medians and keeps the same plateau. Taking each resample's own largest median as its peak
-/// would bias the peak upwards a second time: such intervals held the true crossing in 60 to 86 % of cases.
+/// would bias the peak upwards a second time: such intervals held the true crossing in 60 to 86% of cases.
 fn crossing_interval(
     positions: &[u64],
     points: &[SampleSet],

@@ -70,7 +70,7 @@ pub struct Bootstrap {
 }
 
 impl Default for Bootstrap {
-    /// 95 %, 2000 resamples.
+    /// 95%, 2000 resamples.
     fn default() -> Self {
         Self { confidence: 0.95, resamples: 2000, seed: 0x66_75_6C_6C_62_6F_72_65 }
     }
@@ -84,8 +84,8 @@ impl Bootstrap {
     ///
     /// Autocorrelated values are resampled as the smaller number of independent ones that they are worth
     /// ([`effective_samples`](super::effective_samples)); sorted values would count as such a series. With fewer than
-    /// six samples (or worth fewer), the interval is the whole range: no distribution-free interval is narrower at 95
-    /// %, and the range holds the true median only in 1 − 2^(1−n) of cases (94 % for five, 75 % for three).
+    /// six samples (or worth fewer), the interval is the whole range: no distribution-free interval is narrower at
+    /// 95%, and the range holds the true median only in 1 − 2^(1−n) of cases (94% for five, 75% for three).
     pub fn median(&self, values: &[f64]) -> Option<Estimate> {
         let samples = SampleSet::of(values);
         let value = samples.median()?;
@@ -113,7 +113,7 @@ impl Bootstrap {
     /// [`StopRule`](super::StopRule)), whether it became narrow or the time ran out: as in group sequential trials
     /// (Pocock 1977), the last look is corrected for the earlier ones.
     ///
-    /// The requested share of misses is reduced to two fifths (98 % for 95 %), with which simulated runs have the
+    /// The requested share of misses is reduced to two fifths (98% for 95%), with which simulated runs have the
     /// requested share (`docs/statistics.md`).
     pub fn after_stopping(&self) -> Self {
         Self { confidence: 1.0 - 0.4 * (1.0 - self.confidence), ..*self }
@@ -122,7 +122,7 @@ impl Bootstrap {
     /// Returns the interval that resampled statistics span around `value`, if the smallest resampled set had `n`
     /// values.
     ///
-    /// Plain percentiles are too narrow for few samples (they hold the median of nine in 90 % of cases, not 95 %), like
+    /// Plain percentiles are too narrow for few samples (they hold the median of nine in 90% of cases, not 95%), like
     /// a normal interval with the sample's own deviation. The tails are therefore cut by Student's t, corrected for the
     /// resampling's loss of 1/n of the variance: Hesterberg's expanded percentile interval.
     pub(crate) fn percentiles(&self, value: f64, mut resampled: Vec<f64>, n: usize) -> Estimate {

@@ -39,9 +39,9 @@ pub struct Modes {
 
 /// Finds two modes; `None` if a unimodal distribution explains the samples as well.
 ///
-/// The samples are cut in two where that leaves the least variance within the parts. The best cut explains 64 % of the
-/// variance of a normal and 75 % of a uniform distribution, more in small samples; it must explain more than in about
-/// 99.5 % of uniform samples of that number, the flattest unimodal distribution.
+/// The samples are cut in two where that leaves the least variance within the parts. The best cut explains 64% of the
+/// variance of a normal and 75% of a uniform distribution, more in small samples; it must explain more than in about
+/// 99.5% of uniform samples of that number, the flattest unimodal distribution.
 pub fn find_modes(values: &[f64]) -> Option<Modes> {
     let sorted = sorted(values);
     let n = sorted.len();
@@ -63,7 +63,7 @@ fn critical_share(n: usize) -> f64 {
     0.77 + 0.62 / (n as f64).sqrt()
 }
 
-/// Maximum number of levels that can each hold 15 % of the samples and be distinguished.
+/// Maximum number of levels that can each hold 15% of the samples and be distinguished.
 const MOST_LEVELS: usize = 5;
 
 /// Finds the levels of `values` (in the order taken), ascending; empty if a unimodal distribution explains them as
@@ -72,7 +72,7 @@ const MOST_LEVELS: usize = 5;
 /// For two to five levels, the samples are cut where that leaves the least variance within the parts (Fisher's exact
 /// optimum). A uniform distribution, the flattest unimodal one, leaves about 1/k² of its variance within k parts. As in
 /// [`find_modes`], a number of levels counts only if it leaves less than nearly all uniform samples of
-/// that number do, every level holds 15 % of the samples and is 10 % above the one below. Of the numbers that count,
+/// that number do, every level holds 15% of the samples and is 10% above the one below. Of the numbers that count,
 /// the one farthest below chance is taken.
 ///
 /// Intervals treat the assignment of samples to levels as known; shares are those of the samples.
@@ -222,7 +222,7 @@ mod tests {
     fn best_cut_agrees_with_brute_force() {
         let mut rng = Xoshiro256::seeded(12);
         for _ in 0..50 {
-            // 15 % are 2 of 8 to 13 samples and 8 of 50.
+            // 15% are 2 of 8 to 13 samples and 8 of 50.
             let (n, part) = if rng.unit() < 0.5 { (12, 2) } else { (50, 8) };
             let values: Vec<f64> = (0..n).map(|_| rng.unit()).collect();
             let ordered = sorted(&values);

@@ -1,4 +1,4 @@
-//! The rule of 1997: three repeated measurements agree within 3 %.
+//! The rule of 1997: three repeated measurements agree within 3%.
 //!
 //! "All measurements were repeated three times and, unless otherwise noted, all the data obtained were quite
 //! repeatable (within 3% margin of error)" (Riedel, van Ingen and Gray, section 2).
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rng::Xoshiro256;
 
-/// The paper's margin: no repetition is farther than 3 % from the mean of the three.
+/// The paper's margin: no repetition is farther than 3% from the mean of the three.
 pub const REPEATABLE_WITHIN: f64 = 0.03;
 
 /// Repeatability of a cell by the paper's rule.
@@ -16,14 +16,14 @@ pub struct Repeatability {
     /// Largest distance of three random samples from their mean, as a share of it; the median over all triples. With
     /// three samples, it is the paper's figure itself.
     pub deviation: f64,
-    /// Share of the triples that keep the rule (deviation up to 3 %): the probability that three repetitions pass.
+    /// Share of the triples that keep the rule (deviation up to 3%): the probability that three repetitions pass.
     pub passing: f64,
     /// Number of samples used.
     pub samples: usize,
 }
 
 impl Repeatability {
-    /// True if the cell keeps the rule: more likely than not, three repetitions are within 3 % of their mean.
+    /// True if the cell keeps the rule: more likely than not, three repetitions are within 3% of their mean.
     pub fn is_repeatable(&self) -> bool {
         self.deviation <= REPEATABLE_WITHIN
     }
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn three_samples_give_the_papers_rule() {
-        // Mean 100; 103 is 3 % off, on the margin's edge.
+        // Mean 100; 103 is 3% off, on the margin's edge.
         let edge = repeatability(&[100.0, 97.5, 102.5]).unwrap();
         assert!((edge.deviation - 0.025).abs() < 1e-12 && edge.passing == 1.0 && edge.is_repeatable());
         let beyond = repeatability(&[100.0, 96.5, 103.5]).unwrap();

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use super::fit::solve;
 use super::interval::{Bootstrap, Estimate, SampleSet};
-use super::quantile::sorted;
 
 /// Law that combines the two times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,20 +45,19 @@ pub struct RequestTime {
 /// A part is an upper bound if the other part explains a time to within this share.
 const EXPLAINED: f64 = 0.05;
 
-/// Fits the time of a request to a curve of (request size in bytes, samples of the rate there in bytes per second), by
-/// least squares of the relative residuals.
+/// Fits the time of a request to a curve of (request size in bytes, samples of the rate there in bytes per second, in the
+/// order taken), by least squares of the relative residuals.
 ///
-/// Intervals are of the bootstrap. `None` with fewer than three sizes with a rate, or if no law has positive parts,
-/// because another limit then dominates.
+/// Intervals are of the bootstrap, which draws as many values as the samples of a size are worth. `None` with fewer than
+/// three sizes with a rate, or if no law has positive parts, because another limit then dominates.
 pub fn fit_request_time(curve: &[(u64, Vec<f64>)], bootstrap: &Bootstrap) -> Option<RequestTime> {
     let mut points: Vec<(f64, SampleSet)> = curve
         .iter()
         .map(|(bytes, rates)| {
             let times = rates.iter().filter(|rate| **rate > 0.0).map(|rate| *bytes as f64 / rate);
-            let sorted = sorted(&times.collect::<Vec<f64>>());
-            (*bytes as f64, SampleSet { worth: sorted.len(), sorted })
+            (*bytes as f64, SampleSet::of(&times.collect::<Vec<f64>>()))
         })
-        .filter(|(bytes, times)| *bytes > 0.0 && times.worth > 0)
+        .filter(|(bytes, times)| *bytes > 0.0 && !times.sorted.is_empty())
         .collect();
     points.sort_by(|one, other| one.0.total_cmp(&other.0));
     points.dedup_by(|one, other| one.0 == other.0);
@@ -186,6 +184,31 @@ mod tests {
         assert!(only_bytes.request_at_most && !only_bytes.byte_at_most, "{only_bytes:?}");
         let only_requests = fit_request_time(&curve(|_| 1e-3, 0.0), &bootstrap).unwrap();
         assert!(only_requests.byte_at_most && !only_requests.request_at_most, "{only_requests:?}");
+    }
+
+    #[test]
+    fn intervals_of_correlated_samples_are_wider() {
+        let (mut rng, mut shuffled) = (Xoshiro256::seeded(9), Vec::new());
+        let series = |bytes: u64| {
+            let time = 1e-3 + 1e-8 * bytes as f64;
+            // Like storage that becomes faster and slower in the course of a run.
+            let rate = |place: u32| {
+                let wave = (f64::from(place) / 30.0 * std::f64::consts::TAU).sin();
+                bytes as f64 / time * (1.0 + 0.1 * wave + 0.01 * rng.unit())
+            };
+            let rates: Vec<f64> = (0..30).map(rate).collect();
+            let mut other = rates.clone();
+            rng.shuffle(&mut other);
+            shuffled.push((bytes, other));
+            (bytes, rates)
+        };
+        let curve = [4096, 16_384, 65_536, 262_144, 1 << 20].map(series);
+        let width = |curve: &[(u64, Vec<f64>)]| {
+            let found = fit_request_time(curve, &Bootstrap::default()).unwrap();
+            found.per_request.relative_half_width()
+        };
+        let (correlated, independent) = (width(&curve), width(&shuffled));
+        assert!(correlated > 1.5 * independent, "{correlated} {independent}");
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub struct StopRule {
 }
 
 impl Default for StopRule {
-    /// Seven samples and ±2.5 %. Seven is the smallest number whose range is a 98 % interval of the median, the
+    /// Seven samples and ±2.5%. Seven is the smallest number whose range is a 98% interval of the median, the
     /// interval drawn [after stopping](Bootstrap::after_stopping).
     fn default() -> Self {
         Self { min_samples: 7, relative_half_width: 0.025 }
@@ -29,7 +29,7 @@ impl Default for StopRule {
 const CONFIDENCE_OF_TWO_LEVELS: f64 = 0.999_9;
 
 impl StopRule {
-    /// Creates the rule for a requested precision: 0.02 for ±2 %. A precision of 0 (or below, or NaN) is never reached.
+    /// Creates the rule for a requested precision: 0.02 for ±2%. A precision of 0 (or below, or NaN) is never reached.
     pub fn precision(relative_half_width: f64) -> Self {
         Self { relative_half_width, ..Self::default() }
     }
@@ -41,7 +41,7 @@ impl StopRule {
     /// chance, mostly those of the first few samples (Chow and Robbins 1965 promise coverage only for many samples;
     /// Glynn and Whitt 1992 show that a rule must not stop too early). The interval must therefore be narrow without
     /// the last sample, too, at the first look as at any other; it is drawn by [`Bootstrap::after_stopping`], and
-    /// samples on two levels need one of 99.99 %.
+    /// samples on two levels need one of 99.99%.
     pub fn is_precise(&self, values: &[f64], bootstrap: &Bootstrap) -> bool {
         let finite: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
         let Some((_, before)) = finite.split_last() else { return false };

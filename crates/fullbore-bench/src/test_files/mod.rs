@@ -178,18 +178,18 @@ fn ends_here(done: u64, time: Duration, patience: Duration) -> bool {
 }
 
 impl TestFiles {
-    /// Creates the files in a new directory within `parent`. If writing takes longer than `patience`, the files are
-    /// smaller, unless `insist`.
+    /// Creates the files in a new directory within `parent`, smaller ones if writing takes longer than `patience`. Without
+    /// `transform_len`, the pace of writing determines the length of the files of transformations.
     ///
     /// # Errors
     /// The system's; [`ErrorKind::Unsupported`] if the written files have holes or are not on the device as written.
     pub(crate) fn make(
         parent: &Path,
         len: u64,
-        insist: bool,
-        patience: Duration,
+        patience: Option<Duration>,
         seed: u64,
         needs: Needs,
+        transform_len: Option<u64>,
         progress: &Progress,
     ) -> Result<Self> {
         let mut notes = Vec::new();
@@ -198,7 +198,8 @@ impl TestFiles {
         let mut creator = FileCreator { directory: &directory, seed, temporaries: Vec::new(), progress };
         let start = Instant::now();
         // The first file is written in steps: its speed predicts the time of the others.
-        let cold = creator.file("cold", len, |done| !insist && ends_here(done, start.elapsed(), patience))?;
+        let is_enough = |done| patience.is_some_and(|patience| ends_here(done, start.elapsed(), patience));
+        let cold = creator.file("cold", len, is_enough)?;
         let made = cold.stamp()?.len;
         if made < len {
             notes.push(format!(
@@ -212,9 +213,10 @@ impl TestFiles {
         let pace = len as f64 / start.elapsed().as_secs_f64();
         let (moment, least) = if needs.adaptive { (ADAPTIVE_MOMENT, ADAPTIVE) } else { (MOMENT, SMALLEST) };
         let moment = ((pace * moment) as u64).next_multiple_of(1 << 20);
-        let transform_len = match needs.adaptive && insist {
-            true => len,
-            false => moment.clamp(least, TRANSFORMED).min(len),
+        let transform_len = match transform_len {
+            Some(known) => known.min(len),
+            None if needs.adaptive && patience.is_none() => len,
+            None => moment.clamp(least, TRANSFORMED).min(len),
         };
         // A file that no trial uses is replaced by an existing one.
         // Trials reopen the files; others would keep the pages of those that are evicted.

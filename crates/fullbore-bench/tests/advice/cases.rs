@@ -118,7 +118,7 @@ pub(crate) const CASES: &[Case] = &[
                 room.costing(Labels { cache: None, ..read("direct", size, Cold) }, direct, 0.1);
             }
         },
-        begins: "Bypass the page cache (direct) in sequential reads from the device from requests of 256 KiB up: direct is 1.40× as fast at 256 KiB",
+        begins: "Bypass the page cache (direct) in sequential reads from the device for requests of 256 KiB or more: direct is 1.40× as fast at 256 KiB",
         holds: &[
             "10% of the CPU time at 1 MiB",
             "Buffer smaller requests",
@@ -289,7 +289,7 @@ pub(crate) const CASES: &[Case] = &[
             }
         },
         begins: "Use a buffer of 4 KiB per stream for sequential reads from the page cache with buffered in calls of 512 B: 500 MB/s, ",
-        holds: &["no gain from calls of 4 KiB up"],
+        holds: &["no gain for calls of 4 KiB or more"],
         worth: 10.0,
         ..PLAIN
     },

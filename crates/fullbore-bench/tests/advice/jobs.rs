@@ -55,6 +55,19 @@ fn of_two_within_five_percent_the_simpler_is_used() {
 }
 
 #[test]
+fn no_command_has_the_strategy_of_an_interface() {
+    let mut room = Room::new(Spread::Apart);
+    room.add(read("tokio", M, Cold), 900.0);
+    room.add(write("compio", M, "overwritten"), 900.0);
+    for job in [JobKind::BulkRead, JobKind::BulkWrite] {
+        let found = of(&room, job);
+        assert_eq!((found.command, found.plain), (None, None), "{}", found.method);
+    }
+    room.add(read("direct", M, Cold), 1000.0);
+    assert_eq!(of(&room, JobKind::BulkRead).command.as_deref(), Some("fullbore sum FILE"));
+}
+
+#[test]
 fn the_device_comes_before_the_page_cache() {
     let mut room = Room::new(Spread::Apart);
     room.add(read("mmap", M, Warm), 9000.0);

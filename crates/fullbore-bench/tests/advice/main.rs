@@ -250,7 +250,7 @@ fn strange_documents_do_not_fail() {
 fn the_quick_run_alone_is_advised_well() {
     let document = synthetic::document();
     let all = &document.findings.advice;
-    // The law of warm buffered reads: 0.9 µs and 11.5 GB/s, so 256 KiB reach 96 % and 1 MiB 99 % of the limit.
+    // The law of warm buffered reads: 0.9 µs and 11.5 GB/s, so 256 KiB reach 96% and 1 MiB 99% of the limit.
     let request =
         all.iter().find(|a| a.text.contains("sequential reads from the page cache with buffered")).unwrap();
     assert!(

@@ -5,7 +5,7 @@ use std::process::Child;
 
 use fullbore_bench::document::{Cell, Document};
 
-use super::lab::{Laboratory, MeterOptions, measures_here};
+use super::lab::{Meter, MeterOptions, measures_here};
 use super::latent::served_here;
 
 /// Greatest relative error of a figure.
@@ -67,7 +67,7 @@ const ATTEMPTS: u32 = 3;
 /// Measures all laboratories at once, since they mostly wait, and repeats those measured wrongly. A setting has a name, a
 /// laboratory and experiments; `judge` compares its document with the truth. In a process started by the test, serves a
 /// disk or measures instead.
-pub(crate) fn prove<S, L: Laboratory>(
+pub(crate) fn prove<S, L: AsRef<Meter>>(
     task: MeterOptions,
     settings: &[S],
     name: impl Fn(&S) -> String,
@@ -88,12 +88,11 @@ pub(crate) fn prove<S, L: Laboratory>(
     for attempt in 1..=ATTEMPTS {
         let seconds = task.seconds * u64::from(attempt);
         let start = |(setting, lab): &(&S, L)| {
-            lab.lift();
-            lab.meter().start(MeterOptions { seconds, ..task }, &experiments(setting))
+            lab.as_ref().start(MeterOptions { seconds, ..task }, &experiments(setting))
         };
         let children: Vec<Child> = labs.iter().map(start).collect();
         let documents: Vec<Document> =
-            labs.iter().zip(children).map(|((_, lab), child)| lab.meter().finish(child)).collect();
+            labs.iter().zip(children).map(|((_, lab), child)| lab.as_ref().finish(child)).collect();
         let mut wrong = Vec::new();
         for ((setting, lab), document) in labs.into_iter().zip(documents) {
             let mut judging = Judge::of(name(setting));

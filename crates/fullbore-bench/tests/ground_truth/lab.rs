@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use fullbore::pattern::Progress;
 use fullbore_bench::document::Document;
 use fullbore_bench::experiment::QUICK;
 use fullbore_bench::{Event, Options, RunProgress, run};
+use fullbore_testkit::processes::alone;
 
 use super::disk::{CleanupProcess, Disk, DiskImage, EXT4, eventually};
 
@@ -49,16 +50,8 @@ pub(crate) struct Meter {
     root: tempfile::TempDir,
 }
 
-/// Disks and the meter on them.
-pub(crate) trait Laboratory {
-    fn meter(&self) -> &Meter;
-
-    /// Lifts the limits, until the meter puts itself under them.
-    fn lift(&self) {}
-}
-
-impl Laboratory for Lab {
-    fn meter(&self) -> &Meter {
+impl AsRef<Meter> for Lab {
+    fn as_ref(&self) -> &Meter {
         &self.meter
     }
 }
@@ -183,6 +176,8 @@ impl Meter {
 
     /// Starts the meter on the disks; it puts itself under their limits.
     pub(crate) fn start(&self, task: MeterOptions, experiments: &str) -> Child {
+        // Lifts the limits of an earlier attempt on disks of known latency.
+        let _ = fs::remove_file(self.root.path().join("go"));
         let MeterOptions { seconds, precision, .. } = task;
         let parameters = (&self.directories, &self.limited_by, self.file, seconds, precision, experiments);
         let written = serde_json::to_string(&parameters).unwrap();
@@ -193,8 +188,7 @@ impl Meter {
             room.f_bfree > room.f_blocks / 4 * 3
         };
         eventually(|| self.directories.iter().all(empty));
-        Command::new(std::env::current_exe().unwrap())
-            .args(["--nocapture", "--exact", task.test])
+        alone(task.test)
             .env(TASK, self.root.path())
             // This build cuts transfers short at random: the device would count the pieces.
             .env("FULLBORE_NO_CUTS", "1")

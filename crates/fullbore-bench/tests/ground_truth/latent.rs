@@ -8,7 +8,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
@@ -18,9 +18,10 @@ use fuser::{
 };
 
 use fullbore_testkit::mounts::command;
+use fullbore_testkit::processes::alone;
 
 use super::disk::{CleanupProcess, Disk, DiskImage, EXT4, eventually};
-use super::lab::{Laboratory, Meter};
+use super::lab::Meter;
 use super::timing::{Timing, timing};
 
 /// Makes a process serve a disk: mount point, length of the image, timing, and the file whose existence switches the
@@ -202,8 +203,7 @@ struct MountedImage {
 impl MountedImage {
     fn new(test: &str, place: PathBuf, len: u64, timing: &str, go: &Path) -> Result<Self, String> {
         std::fs::create_dir(&place).map_err(|error| format!("{}: {error}", place.display()))?;
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--nocapture", "--exact", test])
+        let mut child = alone(test)
             .env(SERVED, format!("{}:{len}:{timing}:{}", place.display(), go.display()))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -274,12 +274,8 @@ impl Latent {
     }
 }
 
-impl Laboratory for Latent {
-    fn meter(&self) -> &Meter {
+impl AsRef<Meter> for Latent {
+    fn as_ref(&self) -> &Meter {
         &self.meter
-    }
-
-    fn lift(&self) {
-        let _ = std::fs::remove_file(self.meter.root().join("go"));
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 
 use fullbore_bench::stats::Law;
 
-use super::lab::{Laboratory, measures_here};
+use super::lab::measures_here;
 
 /// Half-power requests of 16K, 8K, 64K and 8K.
 const LIMITS: [Limits; 4] = [(24_000_000, 1000), (12_000_000, 1000), (16_000_000, 150), (20_000_000, 2000)];
@@ -85,12 +85,12 @@ fn slowing_disk_has_a_change_point() {
         .replace("5.0", "1.0")
         .replace("0.4", "0.1");
     // Never precise enough, so it runs until its time is up.
-    let child = lab.meter().start(MeterOptions { test, seconds: 36, precision: 1e-9 }, &experiments);
+    let child = lab.as_ref().start(MeterOptions { test, seconds: 36, precision: 1e-9 }, &experiments);
     let clock = Instant::now();
     std::thread::sleep(Duration::from_secs(17));
     lab.limit(0, CLIFF[1]);
     let changed = clock.elapsed().as_secs_f64();
-    let document = lab.meter().finish(child);
+    let document = lab.as_ref().finish(child);
 
     let [cell] = document.cells.as_slice() else { panic!("one cell") };
     let samples: Vec<_> = cell.samples.iter().filter(|sample| sample.usable()).collect();

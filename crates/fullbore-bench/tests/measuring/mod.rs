@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use fullbore::pattern::Progress;
-use fullbore_bench::document::Document;
+use fullbore_bench::document::{Cell, Document};
 use fullbore_bench::{Measured, Options, run};
 
 /// Options of a run in `directory` with the experiments of `toml`, files of `mib` MiB and intervals of any width.
@@ -26,6 +26,17 @@ pub fn measured(options: &Options) -> Measured {
 
 pub fn document(options: &Options) -> Document {
     measured(options).document
+}
+
+/// True if a cell was measured; false if it was skipped, for a reason that the test accepts.
+pub fn was_measured(cell: &Cell, accepts: impl Fn(&str) -> bool) -> bool {
+    if let Some(reason) = &cell.skipped {
+        println!("skipped: {}: {reason}", cell.id);
+        assert!(accepts(reason), "{}: {reason}", cell.id);
+        return false;
+    }
+    assert!(!cell.samples.is_empty(), "{}", cell.id);
+    true
 }
 
 /// A directory on a disk, not in memory.

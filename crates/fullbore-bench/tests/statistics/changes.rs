@@ -47,12 +47,12 @@ fn right(name: &str, law: Law, parts: &[(usize, f64)], least: f64) {
 #[test]
 fn changes_are_found_at_their_place() {
     let noisy = Law::Normal(5.0);
-    right("30 % in the middle of 20", noisy, &[(10, 1.0), (10, 0.7)], 0.97);
-    right("30 % in the middle of 12", noisy, &[(6, 1.0), (6, 0.7)], 0.93);
-    right("30 % before the last 5 of 20", noisy, &[(15, 1.0), (5, 0.7)], 0.95);
-    right("30 % for 6 of 20", noisy, &[(7, 1.0), (6, 0.7), (7, 1.0)], 0.95);
+    right("30% in the middle of 20", noisy, &[(10, 1.0), (10, 0.7)], 0.97);
+    right("30% in the middle of 12", noisy, &[(6, 1.0), (6, 0.7)], 0.93);
+    right("30% before the last 5 of 20", noisy, &[(15, 1.0), (5, 0.7)], 0.95);
+    right("30% for 6 of 20", noisy, &[(7, 1.0), (6, 0.7), (7, 1.0)], 0.95);
     right("two steps in 24", noisy, &[(8, 1.0), (8, 0.8), (8, 0.6)], 0.9);
-    right("30 % in the middle of 20", Law::Heavy(3.0), &[(10, 1.0), (10, 0.7)], 0.93);
+    right("30% in the middle of 20", Law::Heavy(3.0), &[(10, 1.0), (10, 0.7)], 0.93);
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn drift_is_not_reported_as_steps() {
         values[20..].iter_mut().for_each(|v| *v *= 0.7);
         found(&values, run).drifts
     });
-    within(..=0.2, steps, "a drift of 20 % called steps");
+    within(..=0.2, steps, "a drift of 20% called steps");
     within(..=0.02, drifts, "a step called drift");
 }
 

@@ -117,7 +117,7 @@ fn intervals_hold_the_parameters_of_noisy_buckets() {
                 within[i] += f64::from(u8::from((estimate.value / truth - 1.0).abs() < 0.1)) / RUNS as f64;
             }
         }
-        println!("{bucket:?}: held {held:.2?}, within 10 % {within:.2?}");
+        println!("{bucket:?}: held {held:.2?}, within 10% {within:.2?}");
         assert!(held.iter().all(|share| *share >= 0.9), "{bucket:?}: {held:?}");
         assert!(within.iter().all(|share| *share >= 0.9), "{bucket:?}: {within:?}");
     }

@@ -13,7 +13,7 @@ pub(crate) enum Law {
     Exponential,
     /// Student's t with two degrees of freedom: tails so heavy that it has no variance.
     Heavy(f64),
-    /// Two levels 30 % apart: 65 % of the samples near 100 (the median among them), the others lower.
+    /// Two levels 30% apart: 65% of the samples near 100 (the median among them), the others lower.
     TwoLevels,
     /// As many samples at 100 − 15 as at 100 + 15: the median lies in the gap.
     EvenLevels,

@@ -20,7 +20,7 @@ fn fine() -> Bootstrap {
 fn interval_of_a_median() {
     // tail = st.norm.cdf(st.t.ppf(.025, 14) * (15 / 14) ** .5)
     // st.bootstrap((x,), np.median, n_resamples=200000, confidence_level=1 - 2 * tail, method='percentile')
-    // gives (498.7, 512.3), and so does method='BCa' at 95 %.
+    // gives (498.7, 512.3), and so does method='BCa' at 95%.
     let interval = fine().median(&RATES).unwrap();
     assert_eq!((interval.value, interval.low, interval.high), (505.1, 498.7, 512.3));
     // st.median_abs_deviation(x)

@@ -76,11 +76,7 @@ fn differences_are_not_called_equal() {
                     let (first, second) = (side(103.01), side(100.0));
                     equal(compare(&first, &second, 0.03, &bootstrap(run, 400)))
                 });
-                within(
-                    ..=0.05,
-                    called,
-                    format!("3 % apart, noise {noise}, {n} samples called equal, {name}"),
-                );
+                within(..=0.05, called, format!("3% apart, noise {noise}, {n} samples called equal, {name}"));
             }
         }
     }

@@ -82,8 +82,8 @@ pub(super) fn completions<'a>(args: impl Iterator<Item = &'a Arg>, beginning: &s
     args.flat_map(whole).filter(|name| name.starts_with(beginning)).collect()
 }
 
-/// Returns the long flags of the GNU tool that begin with a text, in alphabetical order, from a command that has parsed:
-/// only then it has the flags for help and version.
+/// Returns the long flags of the GNU tool that begin with a text, in alphabetical order, from a command that has parsed
+/// a command line: only then does it have the flags for help and version.
 pub(super) fn possibilities(command: &Command, beginning: &str) -> Vec<String> {
     let mut found = completions(command.get_arguments().filter(|arg| !is_ours(arg)), beginning);
     found.sort();

@@ -14,8 +14,8 @@ use crate::exit::Exit;
 /// Print the facts of a path: file system, device, layout, page cache and usable access methods
 ///
 /// Files are read, never written. For a file, a temporary file is created beside it, as the target of methods that copy from
-/// file to file, and removed. In a directory, a nameless file is created, tried and removed. Pipes, sockets and character
-/// devices are not opened.
+/// file to file, and removed. In a directory, two temporary files are created, tried and removed. Pipes, sockets and
+/// character devices are not opened.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit status: 0 done, 2 error.")]
 pub(crate) struct Probe {
@@ -133,12 +133,12 @@ impl ProbeFiles {
     fn try_out(&self, method: &'static Method) -> EngineFact {
         if method.capabilities.copies_in_kernel {
             let result = match &self.beside {
-                Ok(target) => attempt(method, target.file(), Some(&self.file), true, CachePolicy::Keep),
+                Ok(target) => engine::probe(method, target.file(), Some(&self.file), true, CachePolicy::Keep),
                 Err(reason) => Err(format!("not tried: {reason}")),
             };
             return fact(method, result, None);
         }
-        let with = |cache| attempt(method, &self.file, None, self.write, cache);
+        let with = |cache| engine::probe(method, &self.file, None, self.write, cache);
         let mut notes = Vec::new();
         for (choice, cache) in [
             (method.capabilities.direct, CachePolicy::Direct),
@@ -153,16 +153,6 @@ impl ProbeFiles {
         }
         fact(method, with(CachePolicy::Keep), (!notes.is_empty()).then(|| notes.join("; ")))
     }
-}
-
-fn attempt(
-    method: &'static Method,
-    file: &File,
-    from: Option<&File>,
-    write: bool,
-    cache: CachePolicy,
-) -> Result<(), String> {
-    engine::probe(method, file, from, write, cache).map_err(|unsupported| unsupported.reason)
 }
 
 /// Creates a file in a directory that is removed when dropped.

@@ -14,7 +14,7 @@ use crate::exit::Exit;
 
 /// Show or remove the profile that `fullbore bench` saved, and the figures learned from runs
 #[derive(Debug, Args)]
-#[command(after_help = "Exit status: 0 done, 1 forget: nothing is saved, 2 error.")]
+#[command(after_help = "Exit status: 0 done, 1 nothing to forget, 2 error.")]
 pub(crate) struct Profile {
     #[command(subcommand)]
     verb: ProfileAction,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use fullbore::file::{Durability, Output, Temporary};
 use fullbore::stream::FileStream;
-use fullbore::sys;
+use fullbore::sys::{self, AsHandle, interprets_sequences};
 use fullbore_bench::comparison::{
     self, Aspect, Comparison, Condition, Error, Glob, Options, Source, parse_share,
 };
@@ -30,7 +30,7 @@ use fullbore_cli::values::is_stdio;
                   that differ."
 )]
 pub(crate) struct Report {
-    /// A results.json (may be compressed with gzip) or its folder; - is standard input. Of several, the first is the baseline
+    /// A results.json (may be compressed with gzip) or its folder; - is standard input. With several, the first is the baseline
     #[arg(value_name = "RESULTS", required = true)]
     results: Vec<PathBuf>,
 
@@ -159,7 +159,9 @@ impl Report {
             written.push(place);
         }
         if let Some((flag, _)) = self.outputs().find(|(_, path)| self.full && is_stdio(path)) {
-            return Err(Exit::failure(format!("--full concerns the table, which {flag} - replaces")));
+            return Err(Exit::failure(format!(
+                "--full applies to the table, which {flag} - replaces: name a file with {flag}"
+            )));
         }
         if self.results.len() > 1 {
             return match self.svg {
@@ -326,13 +328,14 @@ fn verdict(found: &Comparison) -> Result<(), Exit> {
 
 /// True if output to a stream may be coloured: to a terminal that `TERM` does not call incapable, unless `NO_COLOR`
 /// forbids it (no-color.org).
-pub(crate) fn may_colour(stream: &impl IsTerminal) -> bool {
+pub(crate) fn may_colour(stream: &(impl IsTerminal + AsHandle)) -> bool {
     let is_capable = match std::env::var_os("TERM") {
         Some(name) => name != "dumb" && !name.is_empty(),
         // Consoles of Windows have no name.
         None => cfg!(windows),
     };
-    stream.is_terminal() && is_capable && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty())
+    let is_forbidden = std::env::var_os("NO_COLOR").is_some_and(|set| !set.is_empty());
+    stream.is_terminal() && is_capable && !is_forbidden && interprets_sequences(stream)
 }
 
 /// Returns the options of a table for the kind of standard output.

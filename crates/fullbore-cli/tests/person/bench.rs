@@ -261,6 +261,7 @@ fn stopped_run_resumes(gently: bool) {
     // A flag of the second command counts, or else that of the first.
     assert_eq!((before.run.precision, after.run.precision), (Some(1e-5), Some(0.5)));
     assert_eq!((before.run.regime, after.run.regime), (Regime::Burst, Regime::Burst));
+    assert_eq!([before.run.transform_bytes, after.run.transform_bytes], [Some(16 << 20); 2]);
     dir.run("bench run --resume results").fails(2, &["results", "complete", "--time"]);
     for (old, new) in samples(&before).iter().zip(&samples(&after)) {
         assert!(new.starts_with(old), "the earlier samples are kept");

@@ -145,8 +145,17 @@ fn modified_small_input_is_an_error() {
         "grep -r -c x .",
         "copy --reflink=never in out",
         "transform upper in out",
+        // Standard input, also where only the rest of it is read.
+        "grep -c x <in",
+        "wc -l <in; dd bs=10 count=1 of=/dev/null status=none",
+        "sum -a sha256 <in; dd bs=10 count=1 of=/dev/null status=none",
+        "transform upper - out <in; dd bs=10 count=1 of=/dev/null status=none",
     ] {
-        let Some(mut command) = traced(&options, NULL.as_ref(), &dir.command(words)) else { return };
+        let command = match words.split_once(" <in") {
+            Some((words, before)) => dir.shell_command(&format!("exec <in{before}; exec \"$0\" {words}")),
+            None => dir.command(words),
+        };
+        let Some(mut command) = traced(&options, NULL.as_ref(), &command) else { return };
         let ended = while_changing(&mut command, b"", change);
         ended.fails(3, &["modified while"]);
         assert!(!dir.at("out").exists(), "{words:?}");
@@ -165,8 +174,8 @@ fn verified_copy_detects_changes_through_a_mapping() {
     for options in ["--verify", "--verify --resume"] {
         let mut command = dir.command(&format!("copy --reflink=never {options} in out"));
         let ended = while_changing(&mut command, b"", |number| {
-            first.write_at(&number.to_le_bytes(), 0).unwrap();
-            last.write_at(&number.to_le_bytes(), 0).unwrap();
+            first.write_all_at(&number.to_le_bytes(), 0).unwrap();
+            last.write_all_at(&number.to_le_bytes(), 0).unwrap();
         });
         ended.fails(3, &["modified while"]);
         assert!(!dir.at("out").exists(), "{options:?}");

@@ -308,13 +308,16 @@ fn files_below_longer_paths_than_the_system_accepts_are_copied() {
     let dir = TestDir::new();
     let half = vec!["d".repeat(200); 11].join("/");
     let line = format!("mkdir -p s/{half} && cd s/{half} && mkdir -p {half} && cd {half}");
-    dir.shell(&format!("{line} && head -c 300000 /dev/urandom >large && ln large link")).succeeds();
+    let made = "head -c 300000 /dev/urandom >large && ln large link && echo deep >small";
+    dir.shell(&format!("{line} && {made}")).succeeds();
     dir.run("copy -a s t").succeeds();
     let found = dir.shell("find t -type f -size 300000c -links 2 | wc -l").succeeds().text();
     assert_eq!(found.trim(), "2");
+    let small = dir.shell("find t -type f -size 5c | wc -l").succeeds().text();
+    assert_eq!(small.trim(), "1");
     let contents =
         dir.shell("find s t -type f -execdir sha256sum {} + | cut -c 1-64 | sort -u | wc -l").text();
-    assert_eq!(contents.trim(), "1");
+    assert_eq!(contents.trim(), "2");
     // The removal by std opens all levels.
     dir.shell("rm -rf s t").succeeds();
 }

@@ -239,6 +239,22 @@ fn attribute_that_cannot_be_set_is_named() {
     ended.fails(1, &["setting attribute 'security.one' for 'target': "]);
 }
 
+#[test]
+fn force_replaces_a_target_that_cannot_be_opened_for_its_attributes() {
+    let Some(somebody) = Unprivileged::new() else { return };
+    let dir = TestDir::open_to_all();
+    dir.files(["source", "target"], "bytes");
+    dir.set_mode("target", 0o444);
+    let cp = |flags: &'static str| {
+        let words = ["cp", "--attributes-only", flags, "source", "target"];
+        run(somebody.command(words).current_dir(dir.path()))
+    };
+    cp("-v").fails(1, &["cannot create regular file 'target': "]);
+    assert_eq!(dir.read("target"), b"bytes");
+    assert_contains(&cp("-fv").succeeds().text(), &["removed 'target'"]);
+    assert_eq!(dir.read("target"), b"");
+}
+
 /// `cp` removes such a file before it creates the new one.
 #[test]
 fn old_file_that_cannot_give_way_is_not_removed() {

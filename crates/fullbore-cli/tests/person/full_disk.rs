@@ -56,7 +56,7 @@ fn full_disk_is_reported_and_loses_nothing() {
 }
 
 /// A device that accepts no more data: its backing file is in memory and cannot grow. Files can still be allocated on
-/// it. Later write-back is lost, so only a write that bypasses the page cache reports the error.
+/// it. Later writeback is lost, so only a write that bypasses the page cache reports the error.
 #[test]
 fn bypassing_strategy_fails_on_a_device_that_refuses_writes() {
     let dir = TestDir::new();

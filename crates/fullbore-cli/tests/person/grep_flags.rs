@@ -175,6 +175,14 @@ fn messages_about_ignore_files_are_printed_with_the_list_of_files() {
     }
 }
 
+#[test]
+fn the_list_of_files_has_the_common_flags() {
+    let dir = TestDir::new();
+    dir.file("in", "");
+    assert_contains(&dir.run("grep --files --time --workers 1").succeeds().stderr, &["real"]);
+    dir.run("grep --files --strategy nosuch").fails(2, &["nosuch"]);
+}
+
 /// `rg` walks several paths with several threads, whose messages differ.
 #[test]
 fn message_about_a_missing_path_matches() {

@@ -2,9 +2,8 @@
 //! is left.
 
 use crate::support::*;
-use std::ffi::CString;
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
+use rustix::fs::{CWD, RenameFlags};
 
 /// Runs `work` while the two paths are exchanged in a loop; `false` if exchanging is not supported.
 fn exchanged(one: &Path, other: &Path, work: impl FnOnce()) -> bool {
@@ -160,30 +159,4 @@ fn without_proc_temporaries_are_their_owners_alone() {
         assert_eq!(dir.names(), ["source", "t"]);
         fs::remove_file(dir.at("t")).unwrap();
     }
-}
-
-/// Names together may be longer than the maximum path.
-#[test]
-fn trees_deeper_than_a_path_may_be_are_copied() {
-    let dir = TestDir::new();
-    let source = dir.at("source");
-    fs::create_dir(&source).unwrap();
-    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let mut at = rustix::fs::open(&source, flags, Mode::empty()).unwrap();
-    let name = CString::new("n".repeat(200)).unwrap();
-    for _ in 0..30 {
-        rustix::fs::mkdirat(&at, &name, Mode::from_raw_mode(0o755)).unwrap();
-        at = rustix::fs::openat(&at, &name, flags, Mode::empty()).unwrap();
-    }
-    let file =
-        rustix::fs::openat(&at, "file", OFlags::CREATE | OFlags::WRONLY, Mode::from_raw_mode(0o644)).unwrap();
-    rustix::io::write(&file, b"deep").unwrap();
-    dir.run("copy -a source target").succeeds();
-    let mut there = rustix::fs::open(dir.at("target"), flags, Mode::empty()).unwrap();
-    for _ in 0..30 {
-        there = rustix::fs::openat(&there, &name, flags, Mode::empty()).unwrap();
-    }
-    let found = rustix::fs::statat(&there, "file", AtFlags::empty()).unwrap();
-    assert_eq!(found.st_size, 4);
-    run(Command::new("rm").arg("-rf").arg(&source).arg(dir.at("target"))).succeeds();
 }

@@ -47,6 +47,26 @@ fn a_gibibyte_takes_no_more_memory_than_the_budget() {
     }
 }
 
+/// Each worker compares two stripes of a file with its copy, or two pieces.
+#[test]
+#[cfg_attr(windows, ignore = "the peak under Wine includes the stacks of threads and its own libraries")]
+fn verified_trees_take_no_more_memory_than_the_budget() {
+    let dir = TestDir::new();
+    dir.directories(["tree"]);
+    for number in 0..24 {
+        dir.file(&format!("tree/{number}"), bytes(4 << 20, number));
+    }
+    for (words, copied) in [("", 96 << 20), (" --resume", 96 << 20), (" --resume", 0)] {
+        let target = if words.is_empty() { "out" } else { "resumed" };
+        let ended =
+            dir.run(&format!("copy -rT --verify --workers 24 --json{words} tree {target}")).succeeds();
+        let summary = ended.json();
+        let peak = summary["peak_memory_bytes"].as_u64().unwrap();
+        assert!(peak <= MOST, "{words}: {} MiB at the peak", peak >> 20);
+        assert_eq!(summary["copy"]["copied"], copied, "{words}: {summary}");
+    }
+}
+
 /// Returns a directory in memory if there is enough: the disk does not matter here.
 fn large() -> TestDir {
     #[cfg(target_os = "linux")]

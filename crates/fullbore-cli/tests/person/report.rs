@@ -149,17 +149,7 @@ fn terminal_output_has_its_width_and_colours_unless_disabled() {
 #[test]
 fn fail_on_sets_the_exit_code() {
     let dir = dir();
-    for (condition, code) in [
-        ("slower", 1),
-        ("slower:5%", 1),
-        ("slower:30%", 0),
-        ("faster:5%", 1),
-        ("faster:60%", 0),
-        ("cpu-higher:5%", 1),
-        ("longer:5%", 0),
-        ("unclear", 0),
-        ("missing", 0),
-    ] {
+    for (condition, code) in [("slower", 1), ("slower:30%", 0), ("faster:5%", 1), ("cpu-higher:5%", 1)] {
         let ended = dir.run(&format!("report a.json b.json --quiet --fail-on {condition}"));
         assert_eq!(ended.code(), code, "{condition}: {ended}");
         assert!(ended.stdout.is_empty());

@@ -204,7 +204,7 @@ fn kill_tree(dir: &TestDir, archive: impl Fn() -> Command) -> Vec<u8> {
 }
 
 #[test]
-#[cfg_attr(windows, ignore = "Wine reports the last change as the time of birth")]
+#[cfg_attr(windows, ignore = "Wine reports the last change as the creation time")]
 fn same_command_resumes_the_tree() {
     let dir = TestDir::new();
     let inner = dir.at("dst/in/large");

@@ -147,6 +147,7 @@ fn character_devices_are_read_and_written() {
         let wanted = dir.shell(r"head -c 1000000 /dev/zero | tr '\000' '\001' | md5sum").succeeds().text();
         assert_eq!(text, format!("{wanted}141\n"));
         assert!(fs::metadata(NULL).unwrap().len() == 0);
+        dir.run("transform upper in /dev/full").fails(2, &["/dev/full", "No space left on device"]);
     }
 }
 

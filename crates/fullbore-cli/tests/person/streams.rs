@@ -25,13 +25,6 @@ fn proc_files_with_zero_size_are_read() {
 }
 
 #[test]
-fn full_device_is_reported() {
-    let dir = TestDir::new();
-    dir.file("in", bytes(500_000, 2));
-    dir.run("transform upper in /dev/full").fails(2, &["/dev/full", "No space left on device"]);
-}
-
-#[test]
 fn named_pipes_are_read_and_written() {
     let dir = TestDir::new();
     let data = bytes(1_000_001, 3);

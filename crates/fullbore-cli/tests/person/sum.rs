@@ -61,7 +61,7 @@ fn keys_and_bytes_are_as_b3sum_has_them() {
     assert_eq!(dir.run("sum --raw -l 1000 in").succeeds().stdout.len(), 1000);
     keyed("in", &key[1..]).fails(1, &["--keyed", "32 bytes", "31"]);
     keyed("in", &bytes(33, 1)).fails(1, &["--keyed", "more"]);
-    keyed("-", &key).fails(1, &["the key is already read from it"]);
+    keyed("-", &key).fails(1, &["the key was already read from it"]);
     dir.run("sum --raw in in").fails(1, &["--raw"]);
     dir.run("sum -a md5 -l 5 in").fails(1, &["blake3"]);
     dir.run("sum -l 10000000000 in").fails(1, &["--length"]);

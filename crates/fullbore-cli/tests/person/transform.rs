@@ -163,9 +163,8 @@ fn overwrite_uses_the_existing_file() {
     dir.file("in", &data);
     let wanted = defined("upper", &data);
     for old in [0, 1, 500_000, 900_001, 2_000_000] {
-        for strategy in
-            ["auto", "cci", "cci-stdio", "cci-mm", "cci-mtmm", "cci-ex", "cci-tp", "method=direct"]
-        {
+        let plain = ["auto", "cci", "cci-stdio", "cci-mm", "cci-mtmm", "cci-ex", "cci-tp", "method=direct"];
+        for strategy in plain.into_iter().chain(["auto --sync data", "auto --sync full"]) {
             let output = dir.file("out", bytes(old, 7));
             let _ = fs::remove_file(dir.at("link"));
             fs::hard_link(&output, dir.at("link")).unwrap();
@@ -225,6 +224,8 @@ fn json_describes_the_run() {
     assert!(ended.stdout == fs::read(&input).unwrap(), "the summary is not in the output");
     let statistics: serde_json::Value = serde_json::from_str(&ended.stderr).unwrap();
     assert_eq!(statistics["bytes"], 2_500_000);
+    let statistics = dir.run("transform upper --in-place in --json").succeeds().json();
+    assert_eq!(statistics["bytes"], 2_500_000);
 }
 
 #[test]
@@ -239,19 +240,6 @@ fn time_and_progress_go_to_standard_error() {
     // Standard error is not a terminal here: no progress by default.
     let ended = dir.run("transform none in out").succeeds();
     assert!(ended.stderr.is_empty(), "{ended}");
-}
-
-#[test]
-fn every_durability_gives_the_file() {
-    let dir = TestDir::new();
-    let data = bytes(300_000, 12);
-    dir.file("in", &data);
-    for how in ["none", "data", "full"] {
-        for options in ["", "--overwrite"] {
-            dir.run(&format!("transform upper in out --sync {how} {options}")).succeeds();
-            assert!(dir.read("out") == defined("upper", &data), "{how} {options:?}");
-        }
-    }
 }
 
 #[test]

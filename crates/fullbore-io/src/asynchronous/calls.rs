@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
-use std::ops::Range;
+use std::ops::RangeBounds;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,16 +14,17 @@ use super::slots::Key;
 use super::state::Operation;
 use crate::error::{Error, Result};
 use crate::file::inner::Unwritten;
+use crate::file::spans::bounded;
 use crate::file::{
-    CommitReport, CopyReport, Durability, File, FileKind, Mode, OpenOptions, Output, Placement,
+    Access, CommitReport, CopyReport, Durability, File, FileKind, Mode, OpenOptions, Output, Placement,
 };
 use crate::lock::Mutex;
 use crate::sys::{self, Code, OpenFlags};
 
-/// The bytes of a copy, which an output must not be committed without.
-struct LostUnlessRun(Option<Unwritten>);
+/// The bytes of a copy, which an output must not be committed without, unless the caller receives the error.
+struct LostUnlessTaken(Option<Unwritten>);
 
-impl Drop for LostUnlessRun {
+impl Drop for LostUnlessTaken {
     fn drop(&mut self) {
         if let Some(unwritten) = self.0.take() {
             unwritten.lose();
@@ -47,7 +48,7 @@ impl AsyncFile {
     }
 
     /// Copies a range of this file to `offset` of `target` (all in bytes) by the methods of [`File::copy_range`], on one thread of
-    /// this file's driver. The copy ends where the source does, so `0..u64::MAX` copies everything.
+    /// this file's driver. The copy ends where the source does, so `..` copies everything.
     ///
     /// The copy starts at the first poll. If the future is dropped later, the copy continues to its end. To be able to stop
     /// a copy, copy ranges of a few megabytes at a time.
@@ -59,22 +60,31 @@ impl AsyncFile {
     /// # std::fs::write(&from, "hello")?;
     /// # futures_lite::future::block_on(async {
     /// let (source, target) = (AsyncFile::open(&from).await?, AsyncFile::create(&to).await?);
-    /// let report = source.copy_range(1..u64::MAX, &target, 0).await?;
+    /// let report = source.copy_range(1.., &target, 0).await?;
     /// assert_eq!((report.bytes(), target.len().await?), (4, 4));
     /// # Ok::<(), fullbore_io::Error>(()) })?;
     /// # assert_eq!(std::fs::read(&to)?, b"ello");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn copy_range(&self, range: Range<u64>, target: &Self, offset: u64) -> BlockingCall<CopyReport> {
+    pub fn copy_range(
+        &self,
+        range: impl RangeBounds<u64>,
+        target: &Self,
+        offset: u64,
+    ) -> BlockingCall<CopyReport> {
+        let range = bounded(&range);
         let (target, dispatch) = (target.file().clone(), self.driver().dispatch().clone());
-        let mut unwritten = LostUnlessRun(target.mark_unwritten());
-        self.on_thread("copy", move |file| {
+        let unwritten = Arc::new(Mutex::new(LostUnlessTaken(target.mark_unwritten())));
+        let of_thread = unwritten.clone();
+        let mut call = self.on_thread("copy", move |file| {
             let waits = waits_for_others(file.kind()) || waits_for_others(target.kind());
             let _beside = waits.then(|| dispatch.wait_beside(1));
-            let copied = file.copy_range(range, &target, offset);
-            drop(unwritten.0.take());
-            copied
-        })
+            let copied = file.copy_range(range, &target, offset)?;
+            drop(of_thread.lock().0.take());
+            Ok(copied)
+        });
+        call.unwritten = Some(unwritten);
+        call
     }
 
     /// Waits until the bytes, or with [`Durability::Full`] the metadata too, are on the device. As with [`File::sync`], a
@@ -84,13 +94,11 @@ impl AsyncFile {
     }
 
     /// Syncs with [`Durability::Data`], as [`File::sync_data`].
-    /// Errors: as [`sync`](Self::sync).
     pub fn sync_data(&self) -> BlockingCall<()> {
         self.sync(Durability::Data)
     }
 
     /// Syncs with [`Durability::Full`], as [`File::sync_all`].
-    /// Errors: as [`sync`](Self::sync).
     pub fn sync_all(&self) -> BlockingCall<()> {
         self.sync(Durability::Full)
     }
@@ -109,6 +117,27 @@ impl AsyncFile {
         BlockingCall::new(driver, "close", move || file.close())
     }
 
+    /// Calls `call` with the file on a thread of the driver: for every function of [`File`] that this type does not have. A call
+    /// that waits for another process, such as [`File::lock`], holds its thread and its place among the operations in flight.
+    ///
+    /// ```
+    /// use fullbore_io::asynchronous::AsyncFile;
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("f");
+    /// # std::fs::write(&path, "hello")?;
+    /// # futures_lite::future::block_on(async {
+    /// let file = AsyncFile::open(&path).await?;
+    /// assert_eq!(file.call(|file| file.metadata()).await?.len(), 5);
+    /// # Ok::<(), fullbore_io::Error>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn call<T: Send + 'static>(
+        &self,
+        call: impl FnOnce(&File) -> Result<T> + Send + 'static,
+    ) -> BlockingCall<T> {
+        self.on_thread("call", call)
+    }
+
     fn on_thread<T: Send + 'static>(
         &self,
         doing: &'static str,
@@ -120,8 +149,8 @@ impl AsyncFile {
 }
 
 /// Copies the file `from` to the path `to` on one thread of the shared driver, by the methods of [`File::copy_range`].
-/// Afterwards `to` has all of the bytes, or is unchanged. As with `cp`, a new file gets the permission bits of `from`, and
-/// an existing one keeps its own. Pipes and devices are written directly.
+/// Afterwards `to` has all of the bytes, or is unchanged. As with `std::fs::copy`, a new file gets the permission bits of `from`,
+/// whatever the umask; an existing one keeps its own. Pipes and devices are written directly.
 ///
 /// The copy starts at the first poll. If the future is dropped later, the copy continues to its end.
 ///
@@ -160,7 +189,7 @@ fn copy_file(from: &Path, to: &Path) -> Result<CopyReport> {
     let source = File::open(from)?;
     let before = source.stamp()?;
     let output = Output::create_with(to, Placement::Replace, Some(&source))?;
-    let report = source.copy_range(0..u64::MAX, output.file(), 0)?;
+    let report = source.copy_range(.., output.file(), 0)?;
     source.check_unchanged(&before)?;
     let is_new = output.seekable() && !output.inherits();
     if is_new && source.kind() == FileKind::Regular {
@@ -200,6 +229,15 @@ impl Output {
     /// As [`commit`](Self::commit) and [`Driver::shared`].
     pub async fn commit_async(self, durability: Durability) -> Result<CommitReport> {
         BlockingCall::new(Driver::shared()?, "commit", move || self.commit(durability)).await
+    }
+
+    /// As [`commit_len`](Self::commit_len), on a thread of the shared driver, with the rules of
+    /// [`commit_async`](Self::commit_async).
+    ///
+    /// # Errors
+    /// As [`commit_len`](Self::commit_len) and [`Driver::shared`].
+    pub async fn commit_len_async(self, len: u64, durability: Durability) -> Result<CommitReport> {
+        BlockingCall::new(Driver::shared()?, "commit", move || self.commit_len(len, durability)).await
     }
 }
 
@@ -248,13 +286,29 @@ impl AsyncFile {
         BlockingCall::new(driver.clone(), "open", move || Ok(Self::new(how()?, &clone)))
     }
 
-    /// Opens a file for reading and writing with the shared driver, as `tokio::fs::File::create` does: a new one, or an existing
-    /// one that is truncated.
+    /// Opens a file with the shared driver: a new one, or an existing one that is truncated. Unlike `tokio::fs::File::create`,
+    /// it opens the file for reading too.
     ///
     /// # Errors
     /// As [`OpenOptions::open`] with [`Mode::CreateOrTruncate`], and [`Driver::shared`].
     pub async fn create(path: impl AsRef<Path>) -> Result<Self> {
         OpenOptions::new().mode(Mode::CreateOrTruncate).open_async(path).await
+    }
+
+    /// Creates a file with the shared driver, as [`File::create_new`].
+    ///
+    /// # Errors
+    /// As [`File::create_new`] and [`Driver::shared`].
+    pub async fn create_new(path: impl AsRef<Path>) -> Result<Self> {
+        OpenOptions::new().mode(Mode::CreateNew).open_async(path).await
+    }
+
+    /// Opens an existing file for reading and writing with the shared driver, as [`File::open_write`].
+    ///
+    /// # Errors
+    /// As [`File::open_write`] and [`Driver::shared`].
+    pub async fn open_write(path: impl AsRef<Path>) -> Result<Self> {
+        OpenOptions::new().access(Access::ReadWrite).open_async(path).await
     }
 }
 
@@ -308,6 +362,8 @@ pub struct BlockingCall<T> {
     work: Option<Work<T>>,
     place: Arc<Mutex<Option<Result<T>>>>,
     key: Option<Key>,
+    /// Of a copy: an error that is returned loses nothing.
+    unwritten: Option<Arc<Mutex<LostUnlessTaken>>>,
 }
 
 impl<T> fmt::Debug for BlockingCall<T> {
@@ -324,15 +380,44 @@ impl<T: Send + 'static> BlockingCall<T> {
         doing: &'static str,
         work: impl FnOnce() -> Result<T> + Send + 'static,
     ) -> Self {
-        Self { driver, doing, work: Some(Box::new(work)), place: Arc::default(), key: None }
+        Self { driver, doing, work: Some(Box::new(work)), place: Arc::default(), key: None, unwritten: None }
     }
 
     pub(super) fn ready(driver: Driver, doing: &'static str, result: Result<T>) -> Self {
-        Self { driver, doing, work: None, place: Arc::new(Mutex::new(Some(result))), key: None }
+        let place = Arc::new(Mutex::new(Some(result)));
+        Self { driver, doing, work: None, place, key: None, unwritten: None }
     }
 
     fn failed(&self, error: std::io::Error) -> Poll<Result<T>> {
         Poll::Ready(Err(Error::io(self.doing, "", error).without_path()))
+    }
+
+    fn advance(&mut self, context: &mut Context<'_>) -> Poll<Result<T>> {
+        let dispatch = self.driver.dispatch().clone();
+        if let Some(work) = self.work.take() {
+            let place = self.place.clone();
+            let task = move || {
+                let result = work();
+                *place.lock() = Some(result);
+                Ok(0)
+            };
+            return match dispatch.submit(Operation::Blocking(Some(Box::new(task))), context.waker()) {
+                Ok(key) => {
+                    self.key = Some(key);
+                    Poll::Pending
+                }
+                Err((_, error)) => self.failed(error),
+            };
+        }
+        if let Some(key) = self.key {
+            let Poll::Ready((_, outcome)) = dispatch.poll(key, context.waker()) else { return Poll::Pending };
+            self.key = None;
+            if let Err(error) = outcome {
+                return self.failed(error);
+            }
+        }
+        let result = self.place.lock().take();
+        Poll::Ready(result.expect("polled after completion"))
     }
 }
 
@@ -342,32 +427,11 @@ impl<T: Send + 'static> Future for BlockingCall<T> {
     /// # Panics
     /// If it is polled after completion.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = &mut *self;
-        let dispatch = this.driver.dispatch().clone();
-        if let Some(work) = this.work.take() {
-            let place = this.place.clone();
-            let task = move || {
-                let result = work();
-                *place.lock() = Some(result);
-                Ok(0)
-            };
-            return match dispatch.submit(Operation::Blocking(Some(Box::new(task))), context.waker()) {
-                Ok(key) => {
-                    this.key = Some(key);
-                    Poll::Pending
-                }
-                Err((_, error)) => this.failed(error),
-            };
+        let result = self.advance(context);
+        if let (true, Some(unwritten)) = (result.is_ready(), &self.unwritten) {
+            drop(unwritten.lock().0.take());
         }
-        if let Some(key) = this.key {
-            let Poll::Ready((_, outcome)) = dispatch.poll(key, context.waker()) else { return Poll::Pending };
-            this.key = None;
-            if let Err(error) = outcome {
-                return this.failed(error);
-            }
-        }
-        let result = this.place.lock().take();
-        Poll::Ready(result.expect("polled after completion"))
+        result
     }
 }
 

@@ -44,7 +44,7 @@ impl Default for DriverConfig {
     }
 }
 
-/// The mechanism that executes the transfers and blocking calls of asynchronous files. A clone is the same driver.
+/// The mechanism that executes the transfers and blocking calls of asynchronous files. A clone refers to the same driver.
 ///
 /// After the last clone, file and future of a driver are dropped, operations in flight continue and keep their memory
 /// and descriptors until they complete; then the driver's threads end. Dropping never blocks.
@@ -115,7 +115,8 @@ impl Driver {
         Ok(Self { handle: Arc::new(Closer(dispatch)) })
     }
 
-    /// Returns the driver shared by the whole process, created with the default [`DriverConfig`].
+    /// Returns the driver shared by the whole process, created with the default [`DriverConfig`]. After the first call, a child of
+    /// `fork` must not use it, since it has none of the driver's threads.
     ///
     /// # Errors
     /// As [`new`](Self::new); the next call tries again.
@@ -133,7 +134,18 @@ impl Driver {
         if self.handle.0.waiter().is_some() { RING } else { Backend::Threads }
     }
 
-    /// Returns the number of operations that wait to start and the number in flight.
+    /// Returns the number of operations that wait to start.
+    pub fn waiting(&self) -> usize {
+        self.load().0
+    }
+
+    /// Returns the number of operations in flight, including those that [`DriverConfig::in_flight`] does not count.
+    pub fn in_flight(&self) -> usize {
+        self.load().1
+    }
+
+    /// Returns the number of operations that wait to start and the number in flight, both at the same moment.
+    #[doc(hidden)]
     pub fn load(&self) -> (usize, usize) {
         self.handle.0.open()
     }

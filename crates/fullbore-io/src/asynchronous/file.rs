@@ -8,7 +8,7 @@ use crate::buf::Direction;
 use crate::file::{File, FileKind};
 use crate::sys::{self, AsHandle, Code, OpenFlags, TransferFlags};
 
-/// A [`File`] with the [`Driver`] that executes its transfers. A clone is the same open file.
+/// A [`File`] with the [`Driver`] that executes its transfers. A clone refers to the same open file.
 ///
 /// Transfers are positional and may run concurrently. Pipes and terminals have no offsets, so the offset is ignored. A
 /// transfer of a `Vec` of buffers is a scattered read or a gathered write, of at most 8 segments per call. The cache policy of
@@ -110,7 +110,7 @@ impl AsyncFile {
         }
     }
 
-    /// Returns the file, for calls that do not wait: its path, length, option report.
+    /// Returns the file, for calls that do not wait: its path, length, option report. [`call`](Self::call) is for the others.
     pub fn file(&self) -> &File {
         &self.inner.file
     }

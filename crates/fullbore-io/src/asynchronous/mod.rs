@@ -1,5 +1,5 @@
-//! Asynchronous files for any async executor: futures that need no runtime. An io_uring serves them where it helps, and a
-//! bounded number of threads elsewhere.
+//! Asynchronous files for any async executor: futures that need no runtime. An io_uring (on Windows a completion port)
+//! serves them where it helps, and threads elsewhere.
 //!
 //! ```
 //! use fullbore_io::asynchronous::{AsyncFile, Driver};

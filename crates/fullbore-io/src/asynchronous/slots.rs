@@ -15,17 +15,17 @@ pub(super) type IoResult = io::Result<usize>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) index: u32,
-    turn: u32,
+    generation: u32,
 }
 
 impl Key {
     /// Encodes the key as the 64 bits that the kernel returns with a completion.
     pub(super) fn to_bits(self) -> u64 {
-        u64::from(self.turn) << 32 | u64::from(self.index)
+        u64::from(self.generation) << 32 | u64::from(self.index)
     }
 
     pub(super) fn from_bits(bits: u64) -> Self {
-        Self { index: bits as u32, turn: (bits >> 32) as u32 }
+        Self { index: bits as u32, generation: (bits >> 32) as u32 }
     }
 }
 
@@ -41,7 +41,7 @@ enum SlotState<T> {
 
 #[derive(Debug)]
 struct Slot<T> {
-    turn: u32,
+    generation: u32,
     /// True if the operation counts towards the limit while it is in flight.
     limited: bool,
     state: SlotState<T>,
@@ -65,7 +65,7 @@ pub(super) struct Slots<T> {
 
 impl<T> Slots<T> {
     pub(super) fn new(limit: usize) -> Self {
-        let slot = |_| Slot { turn: 0, limited: true, state: SlotState::Vacant };
+        let slot = |_| Slot { generation: 0, limited: true, state: SlotState::Vacant };
         Self {
             slots: (0..limit).map(slot).collect(),
             vacant: (0..limit as u32).rev().collect(),
@@ -102,12 +102,12 @@ impl<T> Slots<T> {
 
     fn place(&mut self, state: SlotState<T>, limited: bool) -> Key {
         let index = self.vacant.pop().unwrap_or_else(|| {
-            self.slots.push(Slot { turn: 0, limited, state: SlotState::Vacant });
+            self.slots.push(Slot { generation: 0, limited, state: SlotState::Vacant });
             self.slots.len() as u32 - 1
         });
         let slot = &mut self.slots[index as usize];
         (slot.state, slot.limited) = (state, limited);
-        Key { index, turn: slot.turn }
+        Key { index, generation: slot.generation }
     }
 
     /// Starts the next waiting operation if the limit permits.
@@ -134,9 +134,10 @@ impl<T> Slots<T> {
         self.waiting -= 1;
         if self.queue.len() > 2 * self.waiting {
             let Self { queue, slots, .. } = self;
-            let waits =
-                |slot: &Slot<T>, turn| slot.turn == turn && matches!(slot.state, SlotState::Waiting(..));
-            queue.retain(|key| slots.get(key.index as usize).is_some_and(|slot| waits(slot, key.turn)));
+            let waits = |slot: &Slot<T>, key: &Key| {
+                slot.generation == key.generation && matches!(slot.state, SlotState::Waiting(..))
+            };
+            queue.retain(|key| slots.get(key.index as usize).is_some_and(|slot| waits(slot, key)));
         }
     }
 
@@ -254,12 +255,12 @@ impl<T> Slots<T> {
     }
 
     fn slot(&mut self, key: Key) -> Option<&mut Slot<T>> {
-        self.slots.get_mut(key.index as usize).filter(|slot| slot.turn == key.turn)
+        self.slots.get_mut(key.index as usize).filter(|slot| slot.generation == key.generation)
     }
 
     fn vacate(&mut self, key: Key) {
         let slot = &mut self.slots[key.index as usize];
-        slot.turn = slot.turn.wrapping_add(1) & (u32::MAX >> 1);
+        slot.generation = slot.generation.wrapping_add(1) & (u32::MAX >> 1);
         self.vacant.push(key.index);
     }
 }

@@ -64,11 +64,11 @@ impl Operation {
     }
 }
 
-/// Transfers in flight, of which some complete soon, usually.
+/// Number of transfers in flight at which one usually completes soon.
 const MANY: usize = 8;
 
-/// Time after which queued operations are submitted even if none completes: those in flight may be of a server that does not
-/// answer.
+/// Time after which queued operations are submitted even if none completes: those in flight may wait for a server that does
+/// not answer.
 const PATIENCE: Duration = Duration::from_millis(10);
 
 pub(super) struct Core {
@@ -192,7 +192,7 @@ impl Core {
         }
     }
 
-    /// Notes how long the thread that waits for the ring waits next: without a limit if few transfers are in flight.
+    /// Returns the limit of the next wait for the ring, and records whether there is one; `None` if few transfers are in flight.
     pub(super) fn patience(&mut self) -> Option<Duration> {
         self.is_timed = self.prompt >= MANY && self.ring.as_ref().is_some_and(SharedRing::waits_for_a_time);
         self.is_timed.then_some(PATIENCE)
@@ -207,16 +207,19 @@ impl Core {
             let code = result.as_ref().err().and_then(Code::of);
             let Some(movement) = self.give_back(key, file, loan) else { continue };
             let prompt = movement.offset.is_some();
-            let unserved = !movement.cancelled && code.is_some_and(is_unserved);
-            if unserved && !COMPLETION_PORT {
+            let unserved = code.is_some_and(is_unserved);
+            let cancelled = movement.cancelled;
+            if unserved && !cancelled && !COMPLETION_PORT {
                 // A thread makes the call, and its result is final. A port has a handle that no other call can use.
                 movement.how = How::Thread;
             }
             self.on_ring -= 1;
             self.prompt -= usize::from(prompt);
-            match unserved {
-                true => self.unserved.push(key),
-                false => self.finish(key, result),
+            match (unserved, cancelled) {
+                (true, false) => self.unserved.push(key),
+                // Not executed, and not to be executed any more.
+                (true, true) => self.finish(key, Err(Code::CANCELLED.into())),
+                (false, _) => self.finish(key, result),
             }
         }
         any

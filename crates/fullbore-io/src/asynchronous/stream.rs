@@ -16,17 +16,19 @@ use crate::stream::report_loss;
 #[cfg(any(feature = "futures", feature = "tokio"))]
 use crate::sys::{self, FileKind};
 
-/// Bytes per read of callers that read fewer: they are copied out of a buffer. Longer reads of cached bytes need no buffer.
+/// Minimum number of bytes per read: callers that request fewer get copies from a buffer. Longer reads of cached bytes need no
+/// buffer.
 const ROOM: usize = 64 << 10;
 
 /// Maximum number of bytes per operation, as in `tokio::fs`: a call that never waits must end soon.
 const MOST: usize = 2 << 20;
 
-/// Maximum number of writes in flight with up to [`MOST`] bytes: more would leave the processor's cache before they are written.
+/// Maximum number of writes in flight, of up to [`MOST`] bytes in all: more would leave the processor's cache before they are
+/// written.
 const WRITES: usize = 8;
 
 /// A sequential reader and writer over an [`AsyncFile`]. With the features `tokio` and `futures` it implements their
-/// `AsyncRead`, `AsyncWrite` and `AsyncSeek`.
+/// `AsyncRead`, `AsyncWrite` and `AsyncSeek`. Reading lines needs a `BufReader` around it.
 ///
 /// A write takes up to 2 MiB and returns once it has started; up to 8 writes, of 2 MiB in all, are in flight. The position
 /// includes the ranges of writes in flight. If one fails, a later write, read, seek, flush or shutdown returns the error, and
@@ -51,8 +53,8 @@ const WRITES: usize = 8;
 pub struct AsyncStream {
     file: AsyncFile,
     position: u64,
-    /// True if bytes were appended since: the position is then the end of the file.
-    adrift: bool,
+    /// True after an append: the position is then the end of the file.
+    at_end: bool,
     buffer: Vec<u8>,
     /// Bytes read and not yet returned: `buffer[taken..]`.
     taken: usize,
@@ -99,12 +101,12 @@ impl From<AsyncFile> for AsyncStream {
 }
 
 impl AsyncStream {
-    /// Creates a stream at the start of the file; over a descriptor that was taken over, at its position.
+    /// Creates a stream at the start of the file, or at the position of an adopted descriptor.
     pub fn new(file: AsyncFile) -> Self {
         Self {
             position: file.file().start(),
             file,
-            adrift: false,
+            at_end: false,
             buffer: Vec::new(),
             taken: 0,
             read: None,
@@ -119,7 +121,7 @@ impl AsyncStream {
     /// Returns the offset of the next byte to read or write, in bytes from the start of the file. Appending moves it to the
     /// end of the file.
     pub fn position(&self) -> u64 {
-        if self.adrift { self.end() } else { self.position }
+        if self.at_end { self.end() } else { self.position }
     }
 
     /// Returns the end of the file, or the last known position if the system does not report it.
@@ -154,7 +156,7 @@ impl AsyncStream {
         }
         let failed = self.failed.take();
         self.unwritten = None;
-        if std::mem::take(&mut self.adrift) {
+        if std::mem::take(&mut self.at_end) {
             self.position = self.end();
         } else if let Some((_, position)) = failed {
             // The ranges were reserved; only the bytes before the failure count.
@@ -281,7 +283,7 @@ impl AsyncStream {
             return Poll::Ready(Ok(0));
         }
         let began = self.position;
-        self.adrift |= self.file.seekable() && self.file.file().appends();
+        self.at_end |= self.file.seekable() && self.file.file().appends();
         if self.file.seekable() {
             // Bytes that were read ahead may be overwritten now.
             if self.read.take().is_some() {

@@ -9,6 +9,7 @@ use super::slots::{IoResult, Key};
 use super::state::{How, Movement, Operation};
 use crate::buf::{Buffer, Direction, Loan};
 use crate::error::{Error, ErrorKind, Result};
+use crate::file::inner::Unwritten;
 use crate::sys::{self, AsHandle, Code, FileKind, TransferFlags};
 
 /// A read or write that starts at its first poll. It returns the buffer together with the number of bytes moved or the
@@ -33,7 +34,7 @@ pub struct Transfer<B: Buffer> {
     cancelled: bool,
     /// True if the direct handle refused an aligned transfer, or a lock bound the ring's handle: the cache mode or a thread
     /// executes it.
-    bent: bool,
+    rerouted: bool,
     state: TransferState<B>,
 }
 
@@ -94,7 +95,7 @@ impl<B: Buffer> Transfer<B> {
             whole,
             done: 0,
             cancelled: false,
-            bent: false,
+            rerouted: false,
             state: TransferState::Start(buffer),
         }
     }
@@ -204,9 +205,9 @@ impl<B: Buffer> Transfer<B> {
     /// read past the end may fail with `EIO` on XFS, where the cache mode repeats it with fewer bytes.
     fn repeats(&mut self, error: &io::Error) -> bool {
         let is_direct = || self.file.file().one_call().is_none();
-        let bends = match Code::of(error) {
+        let reroutes = match Code::of(error) {
             Some(Code::INTERRUPTED) => return true,
-            _ if self.bent => false,
+            _ if self.rerouted => false,
             // The ring's handle of a device takes whole sectors only.
             Some(Code::INVALID) => {
                 is_direct() || self.file.has_two_handles() && self.file.file().kind() == FileKind::BlockDevice
@@ -215,8 +216,8 @@ impl<B: Buffer> Transfer<B> {
             Some(Code::LOCKED) => self.file.has_two_handles(),
             _ => false,
         };
-        self.bent |= bends;
-        bends
+        self.rerouted |= reroutes;
+        reroutes
     }
 
     /// Makes one call of the transfer: at once if it does not wait, otherwise by the driver, which returns a key for polling.
@@ -231,7 +232,7 @@ impl<B: Buffer> Transfer<B> {
         if offset.is_some_and(|offset| offset > i64::MAX as u64) {
             return Ok((loan, Err(Code::INVALID.into())));
         }
-        let straight = match (self.direction, offset, self.bent) {
+        let straight = match (self.direction, offset, self.rerouted) {
             (Direction::Read, Some(offset), false) => file.straight(loan.pieces(), offset),
             _ => None,
         };
@@ -252,7 +253,7 @@ impl<B: Buffer> Transfer<B> {
         let in_turn = straight.is_none() && self.file.writes_in_turn(self.direction);
         // The ring would wait for a terminal in the call that submits the transfer.
         let fits = offset.is_some() || matches!(self.file.file().kind(), FileKind::Fifo | FileKind::Socket);
-        let on_ring = (fits && !in_turn && !self.bent).then(|| self.file.on_ring(straight)).flatten();
+        let on_ring = (fits && !in_turn && !self.rerouted).then(|| self.file.on_ring(straight)).flatten();
         let how = match (flags, on_ring) {
             (None, _) => How::CacheMode,
             (Some(_), Some(_)) => How::Ring,
@@ -268,14 +269,19 @@ impl<B: Buffer> Transfer<B> {
             ticket: None,
             flags: flags.unwrap_or(TransferFlags::empty()),
             cancelled: false,
-            unwritten: match self.direction {
-                Direction::Read => None,
-                Direction::Write => self.file.file().mark_unwritten(),
-            },
+            unwritten: self.unwritten(),
         };
         match self.file.driver().dispatch().submit(Operation::Transfer(movement), context.waker()) {
             Ok(key) => Err(key),
             Err((operation, error)) => Ok((lent(operation), Err(error))),
+        }
+    }
+
+    /// Marks the bytes of a write as unwritten.
+    fn unwritten(&self) -> Option<Unwritten> {
+        match self.direction {
+            Direction::Read => None,
+            Direction::Write => self.file.file().mark_unwritten(),
         }
     }
 
@@ -299,6 +305,8 @@ impl<B: Buffer> Future for Transfer<B> {
     /// If it is polled after completion.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
+        // An output must not be committed between two calls of one write.
+        let _unwritten = this.unwritten();
         let mut loan = match std::mem::replace(&mut this.state, TransferState::Over) {
             TransferState::Start(buffer) => Loan::new(buffer, this.direction),
             TransferState::Flight(key) => match this.file.driver().dispatch().poll(key, context.waker()) {
@@ -338,8 +346,15 @@ impl<B: Buffer> Future for Transfer<B> {
 
 impl<B: Buffer> Drop for Transfer<B> {
     fn drop(&mut self) {
-        if let TransferState::Flight(key) = self.state {
-            self.file.driver().dispatch().detach(key);
+        match self.state {
+            TransferState::Flight(key) => self.file.driver().dispatch().detach(key),
+            // An output must not be committed without bytes that were to be written.
+            TransferState::Start(_) => {
+                if let Some(unwritten) = self.unwritten() {
+                    unwritten.lose();
+                }
+            }
+            TransferState::Over => {}
         }
     }
 }

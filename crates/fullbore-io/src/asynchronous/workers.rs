@@ -36,8 +36,8 @@ impl Dispatch {
         self.work.notify_one();
     }
 
-    /// Lets another thread take the place of this one, whose call may wait for another process, and other operations as many `slots`
-    /// as its own occupies, until the result is dropped.
+    /// Permits one more thread and `slots` more operations in flight until the result is dropped: the call of this thread may
+    /// wait for another process.
     pub(super) fn wait_beside(self: &Arc<Self>, slots: usize) -> WaitingBeside {
         let mut core = self.lock();
         core.waiting += 1;

@@ -41,12 +41,12 @@ impl Segment {
 ///
 /// A type wider than eight words is a compile error.
 pub unsafe trait Buffer: Send + Sized + 'static {
-    /// Number of segments.
+    /// Returns the number of segments.
     fn segments(&self) -> usize {
         1
     }
 
-    /// Segment number `index`, from 0.
+    /// Returns segment number `index`, from 0.
     fn segment(&mut self, index: usize) -> Segment;
 
     /// Passes all segments in order to `visit`. A buffer that searches for its segments overrides it to visit each of them once.

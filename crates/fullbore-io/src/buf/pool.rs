@@ -129,7 +129,7 @@ impl Buf {
         unsafe { std::slice::from_raw_parts_mut(self.pointer(), self.len) }
     }
 
-    /// Length of the data in bytes.
+    /// Returns the length of the data in bytes.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -143,6 +143,18 @@ impl Buf {
     pub(crate) fn pointer(&self) -> *mut u8 {
         // SAFETY: slot and start are within the region.
         unsafe { self.region.start.as_ptr().add(self.slot + self.start) }
+    }
+}
+
+impl AsRef<[u8]> for Buf {
+    fn as_ref(&self) -> &[u8] {
+        self.data()
+    }
+}
+
+impl AsMut<[u8]> for Buf {
+    fn as_mut(&mut self) -> &mut [u8] {
+        self.data_mut()
     }
 }
 
@@ -214,7 +226,7 @@ impl Pool {
         len >= HUGE_PAGE || contiguous && memory::HUGE_PAGES && request > ALIGNMENT
     }
 
-    /// Memory in bytes of one buffer for requests of `request` bytes; `usize::MAX` for requests that are too large
+    /// Returns the memory in bytes of one buffer for requests of `request` bytes; `usize::MAX` for requests that are too large
     /// for any memory.
     pub fn capacity(request: usize) -> usize {
         // An unaligned request touches one block more than an aligned one of the same length.
@@ -246,7 +258,7 @@ impl Pool {
         }
     }
 
-    /// Number of free buffers.
+    /// Returns the number of free buffers.
     pub fn free(&self) -> usize {
         self.free.len()
     }
@@ -294,7 +306,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Length of the transfer in bytes: 0 if it starts after the data.
+    /// Returns the length of the transfer in bytes: 0 if it starts after the data.
     pub fn len(&self) -> usize {
         // The kernel receives this length, so it must not wrap.
         self.buf.len().saturating_sub(self.from).min(self.most)
@@ -374,6 +386,9 @@ mod tests {
         assert_eq!(buf.len(), 5000);
         buf.truncate(7);
         assert_eq!(buf.data(), &[0; 7]);
+        let bytes: &mut [u8] = buf.as_mut();
+        bytes.fill(1);
+        assert_eq!(AsRef::<[u8]>::as_ref(&buf), &[1; 7]);
         buf.place(100, 50);
         buf.shift(-100, 4096);
         assert_eq!((buf.len(), buf.pointer() as usize % ALIGNMENT), (4096, 0));

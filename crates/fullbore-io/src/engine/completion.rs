@@ -18,7 +18,7 @@ impl IoQueue {
         offset: u64,
         buf: Buf,
     ) -> Result<()> {
-        let refused = |kind, what| Error::new(kind, "queue a request for", self.file.path(), what);
+        let refused = |kind, what| Error::new(kind, "queue a request", self.file.path(), what);
         if !self.transfers {
             return Err(refused(ErrorKind::Unsupported, "the method only copies in the kernel"));
         }
@@ -89,7 +89,7 @@ impl IoQueue {
     pub(super) fn collect(&mut self, least: usize) -> Result<()> {
         self.engine
             .reap(least, &mut self.arrived)
-            .map_err(|error| Error::io("wait for", self.file.path(), error))
+            .map_err(|error| Error::io("wait for requests", self.file.path(), error))
     }
 
     /// Ends a complete request, or queues the rest of an incomplete one.
@@ -176,7 +176,7 @@ impl IoQueue {
             Some(bounce) => bounce,
             None => Pool::new(1, align.max(ALIGNMENT))
                 .and_then(|mut pool| pool.take().ok_or_else(|| io::ErrorKind::OutOfMemory.into()))
-                .map_err(|error| fail("buffer a write to", error))?,
+                .map_err(|error| fail("buffer a write", error))?,
         };
         let block = offset / align as u64 * align as u64;
         let place = (offset - block) as usize;
@@ -295,7 +295,7 @@ impl IoQueue {
     /// Copies exactly `len` bytes at `offset`, in bytes, from the source to the same offset. Fails with [`ErrorKind::Changed`] if
     /// the source ends sooner.
     pub fn copy_in_kernel(&mut self, offset: u64, len: usize) -> Result<()> {
-        self.reachable("copy to", offset, len)?;
+        self.reachable("write", offset, len)?;
         self.sound(offset)?;
         let mut moved = 0;
         while moved < len {
@@ -311,7 +311,7 @@ impl IoQueue {
                     self.stats.bytes += count as u64;
                 }
                 Err(error) if is_retryable(&error) => {}
-                Err(error) => return Err(Error::io("copy to", self.file.path(), error).at(at)),
+                Err(error) => return Err(Error::io("write", self.file.path(), error).at(at)),
             }
         }
         Ok(())

@@ -274,7 +274,7 @@ impl IoQueue {
 
     /// Submits the queued requests, so that they are in flight while the caller does other work.
     pub fn commit(&mut self) -> Result<()> {
-        self.engine.commit().map_err(|error| Error::io("submit to", self.file.path(), error))
+        self.engine.commit().map_err(|error| Error::io("submit requests", self.file.path(), error))
     }
 
     /// Returns a completed transfer, waiting for one if necessary; `None` if no request is in flight.

@@ -198,10 +198,15 @@ const PIPE: usize = 1 << 20;
 
 fn open_splice(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
     let from = config.from.ok_or(io::ErrorKind::Unsupported)?.clone();
+    let (exit, entry) = pipe()?;
+    Ok(Box::new(Splice { from, to: config.file.clone(), entry, exit }))
+}
+
+fn pipe() -> io::Result<(Handle, Handle)> {
     let (exit, entry) = sys::pipe()?;
     // A smaller pipe only moves less per call.
     let _ = sys::set_pipe_capacity(&entry, PIPE);
-    Ok(Box::new(Splice { from, to: config.file.clone(), entry, exit }))
+    Ok((exit, entry))
 }
 
 struct Splice {
@@ -214,21 +219,31 @@ struct Splice {
 impl Engine for Splice {
     fn copy_in_kernel(&mut self, mut offset: u64, mut target: u64, len: usize) -> io::Result<usize> {
         let moved = sys::splice(&self.from, Some(&mut offset), &self.entry, None, len, sys::Splice::Move)?;
-        // The pipe must be empty before the next call, which would read leftover bytes first.
-        let mut left = moved;
+        let emptied = self.empty(moved, &mut target);
+        if emptied.is_err() {
+            // The next call would read the leftover bytes first.
+            (self.exit, self.entry) = pipe()?;
+        }
+        emptied.map(|()| moved)
+    }
+}
+
+impl Splice {
+    /// Writes the `left` bytes of the pipe to `target`.
+    fn empty(&self, mut left: usize, target: &mut u64) -> io::Result<()> {
         while left > 0 {
-            match sys::splice(&self.exit, None, &self.to, Some(&mut target), left, sys::Splice::Move) {
+            match sys::splice(&self.exit, None, &self.to, Some(&mut *target), left, sys::Splice::Move) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(count) => left -= count,
                 Err(Code::INTERRUPTED) => {}
-                // The caller would repeat the whole transfer, behind the bytes in the pipe.
+                // The caller would repeat the whole transfer, after the bytes in the pipe.
                 Err(Code::WOULD_BLOCK) => {
                     sys::uninterrupted(|| sys::wait_any(&[(self.to.as_handle(), Direction::Write)], None))?;
                 }
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(moved)
+        Ok(())
     }
 }
 

@@ -1,8 +1,8 @@
 //! Access methods: one file for each kind, behind one trait, in one registry.
 //!
 //! An engine is one open file under one access method, used by one worker. Requests are queued, committed and reaped; a
-//! synchronous engine completes a request when it is queued, so one loop serves synchronous and asynchronous engines (an
-//! idea of fio's `ioengine_ops`). Engines never retry, reorder or interpret: [`IoQueue`] handles short transfers, `EINTR`
+//! synchronous engine completes a request when it is queued or reaped, so one loop serves synchronous and asynchronous engines
+//! (an idea of fio's `ioengine_ops`). Engines never retry, reorder or interpret: [`IoQueue`] handles short transfers, `EINTR`
 //! and alignment once, above all of them.
 #![forbid(unsafe_code)]
 
@@ -20,8 +20,7 @@ mod synchronous;
 pub use io_queue::{Done, IoQueue, IoStats};
 pub use latencies::Latencies;
 pub use method::{Availability, Capabilities, Engine, EngineConfig, Method};
-pub use registry::{METHODS, deep_method, method, methods, register};
-pub use registry::{Unsupported, probe, probe_once};
+pub use registry::{METHODS, deep_method, method, methods, probe, probe_once, register};
 pub use synchronous::drop_emulated;
 
 pub use crate::file::CachePolicy;

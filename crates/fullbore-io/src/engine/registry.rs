@@ -2,7 +2,7 @@
 //! not show which calls a container permits. A new method is a static in this folder and a line here; the position of the line is its
 //! rank in the advice.
 
-use std::{fmt, io};
+use std::io;
 
 use super::io_queue::{IoQueue, check_alignment};
 use super::method::{EngineConfig, Method};
@@ -74,33 +74,21 @@ fn added() -> Vec<&'static Method> {
     ADDED.lock().clone()
 }
 
-/// The reason why an access method is unavailable on a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unsupported {
-    pub method: &'static str,
-    pub reason: String,
-}
-
-impl fmt::Display for Unsupported {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.method, self.reason)
-    }
-}
-
 /// Tests if `method` works on `file` under the policy `cache`: by one small read, or, for a method that copies in the
-/// kernel, by a copy of no bytes of `from`. With `write` the engine is opened for writing too; nothing is written.
+/// kernel, by a copy of no bytes of `from`. With `write` the engine is opened for writing too; nothing is written. The error
+/// is the reason why the method does not work.
 pub fn probe(
     method: &'static Method,
     file: &File,
     from: Option<&File>,
     write: bool,
     cache: CachePolicy,
-) -> std::result::Result<(), Unsupported> {
-    try_out(method, file, from, write, cache).map_err(|failure| failure.unsupported)
+) -> std::result::Result<(), String> {
+    try_out(method, file, from, write, cache).map_err(|failure| failure.reason)
 }
 
 struct Failure {
-    unsupported: Unsupported,
+    reason: String,
     /// True if the reason is temporary: another process uses the file.
     in_use: bool,
 }
@@ -112,8 +100,7 @@ fn try_out(
     write: bool,
     cache: CachePolicy,
 ) -> std::result::Result<(), Failure> {
-    let refuse =
-        |reason: String| Failure { unsupported: Unsupported { method: method.name, reason }, in_use: false };
+    let refuse = |reason: String| Failure { reason, in_use: false };
     if method.capabilities.copies_in_kernel {
         let Some(from) = from else { return Err(refuse("needs a file to copy from".into())) };
         return kernel_copy_works(method, file, from, cache).map_err(|error| refuse(explain_error(&error)));
@@ -158,18 +145,18 @@ pub fn probe_once(
     file: &File,
     write: bool,
     cache: CachePolicy,
-) -> std::result::Result<(), Unsupported> {
+) -> std::result::Result<(), String> {
     // The alignment may differ from file to file.
     if method.capabilities.passes_cache(cache)
         && let Some(alignment) = file.reported_alignment(write)
     {
-        check_alignment(alignment).map_err(|reason| Unsupported { method: method.name, reason })?;
+        check_alignment(alignment)?;
     }
     type Key = (FileSystemId, &'static str, bool, u8);
-    static LEARNED: Learned<Key, std::result::Result<(), Unsupported>> = Learned::new();
+    static LEARNED: Learned<Key, std::result::Result<(), String>> = Learned::new();
     let learn = || match try_out(method, file, None, write, cache) {
         Err(Failure { in_use: true, .. }) if !file.denies_handles() => (Ok(()), false),
-        tried => (tried.map_err(|failure| failure.unsupported), true),
+        tried => (tried.map_err(|failure| failure.reason), true),
     };
     let id = match file.known_stamp() {
         Some(stamp) => FileSystemId::on(stamp.identity.0, file),
@@ -218,6 +205,6 @@ mod tests {
     fn a_method_that_copies_in_the_kernel_needs_a_source() {
         let file = File::open("Cargo.toml").unwrap();
         let refused = probe(method("splice").unwrap(), &file, None, true, CachePolicy::Keep).unwrap_err();
-        assert_eq!(refused.reason, "needs a file to copy from");
+        assert_eq!(refused, "needs a file to copy from");
     }
 }

@@ -1,12 +1,13 @@
 //! Options that a file may not support: hints, reservation, appending, write-through. The support of each is determined on
 //! the file that was opened, by applying the option or from facts of the file.
 
-use std::ops::Range;
+use std::ops::{Range, RangeBounds};
 use std::path::Path;
 
 use super::inner::File;
 use super::open::OpenedFile;
 use super::options::{Hint, Mode, OpenOptions};
+use super::spans::bounded;
 use super::types::{Durability, OptionSupport, Support};
 use crate::error::{Error, ErrorKind, Result};
 use crate::probe::off_device;
@@ -47,11 +48,11 @@ impl OpenOptions {
     }
 
     /// Reserves the requested space; content and length stay.
-    pub(super) fn set_room_aside(&self, path: &Path, fd: &Handle) -> Result<Support> {
-        match sys::uninterrupted(|| sys::allocate(fd, Allocate::KeepLength, 0, self.room)) {
+    pub(super) fn reserve_space(&self, path: &Path, fd: &Handle) -> Result<Support> {
+        match sys::uninterrupted(|| sys::allocate(fd, Allocate::KeepLength, 0, self.reserve)) {
             Ok(()) => Ok(Support::Native),
             Err(error @ (Code::NO_SPACE | Code::TOO_LARGE | Code::QUOTA)) => {
-                let what = format!("{}: {} bytes", crate::error::reason(&error.into()), self.room);
+                let what = format!("{}: {} bytes", crate::error::reason(&error.into()), self.reserve);
                 Err(Error::new(ErrorKind::NoSpace, "reserve space", path, what)
                     .advise("free some space or write somewhere else"))
             }
@@ -97,9 +98,9 @@ impl File {
         })
     }
 
-    /// Passes a hint on the expected reads of a byte range to the system, and returns its support.
-    pub fn advise(&self, range: Range<u64>, hint: Hint) -> Support {
-        hinted(&self.inner.fd, range, hint)
+    /// Passes a hint on the expected reads of a byte range (`..`: the whole file) to the system, and returns its support.
+    pub fn advise(&self, range: impl RangeBounds<u64>, hint: Hint) -> Support {
+        hinted(&self.inner.fd, bounded(&range), hint)
     }
 }
 

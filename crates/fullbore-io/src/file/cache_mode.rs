@@ -135,6 +135,7 @@ impl File {
     /// assert_eq!(&read, b"bytes");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[must_use = "the policy applies to the returned handle only"]
     pub fn with_cache(&self, cache: CachePolicy) -> (Self, Support) {
         let (cache_mode, support) = CacheMode::find(self, cache);
         (self.under(cache_mode), support)
@@ -228,7 +229,8 @@ impl DropBehind {
                 None
             }
             false => {
-                sys::advise(&file.inner.fd, 0, Some(0), Advice::DontNeed).ok()?;
+                // An empty range would not reach the system; a part of a page is not dropped.
+                sys::advise(&file.inner.fd, 0, Some(1), Advice::DontNeed).ok()?;
                 file.reopen_fd(false).ok()
             }
         };

@@ -203,7 +203,7 @@ impl Drop for Temporary {
     }
 }
 
-/// Opens a nameless file in a directory, or one with a name, where the file system has no others.
+/// Opens a nameless file in a directory, or a named one if the file system has no nameless files.
 pub(crate) fn nameless(
     directory: &Path,
     flags: OpenFlags,

@@ -5,11 +5,11 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::ops::Range;
+use std::ops::{Range, RangeBounds};
 
 use super::calls::{LONGEST, cut};
 use super::inner::{CacheMode, File};
-use super::spans::clonable;
+use super::spans::{bounded, clonable};
 use super::types::CopyReport;
 use crate::buf::{Direction, Pool};
 use crate::error::{Error, ErrorKind, Result};
@@ -29,7 +29,7 @@ impl File {
             return Ok(());
         }
         let refuse = |what: String| {
-            Err(Error::new(ErrorKind::Unsupported, "clone to", target.path(), what)
+            Err(Error::new(ErrorKind::Unsupported, "clone", target.path(), what)
                 .at(offset)
                 .advise("copy_range copies what cannot be cloned"))
         };
@@ -43,14 +43,14 @@ impl File {
                 "the range {}..{} is not in the file, not of whole blocks, or overlaps its target",
                 range.start, range.end
             )),
-            Err(error) => Err(Error::io("clone to", target.path(), error.into()).at(offset)),
+            Err(error) => Err(Error::io("clone", target.path(), error.into()).at(offset)),
         }
     }
 
     /// Copies a range of this file to `offset` of `target` (all in bytes): by sharing blocks, in the kernel, through a
     /// pipe, or through memory. Each method continues where the previous one stopped.
     ///
-    /// The copy ends where the source does, so `0..u64::MAX` copies everything; the report counts the bytes copied.
+    /// The copy ends where the source does, so `..` copies everything; the report counts the bytes copied.
     /// Sequential files (pipes, devices) have no offsets: 0 is required there. Holes may be filled. If one of the
     /// handles drops cached pages or bypasses the cache, the copy does so too.
     ///
@@ -60,7 +60,7 @@ impl File {
     /// let path = directory.path().join("target");
     /// let source = File::open("/proc/self/status")?; // has length 0
     /// let target = File::create_new(&path)?;
-    /// let report = source.copy_range(0..u64::MAX, &target, 0)?;
+    /// let report = source.copy_range(.., &target, 0)?;
     /// assert!(report.bytes() > 0 && report.through_memory == report.bytes());
     /// assert!(std::fs::read_to_string(&path)?.contains("Pid:"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -69,7 +69,11 @@ impl File {
     /// # Errors
     /// [`ErrorKind::SameFile`] if both ranges are in one file and overlap, [`ErrorKind::Invalid`] for an offset in a file without
     /// offsets, and the error of the system call; a part may have been copied then.
-    pub fn copy_range(&self, range: Range<u64>, target: &Self, offset: u64) -> Result<CopyReport> {
+    pub fn copy_range(&self, range: impl RangeBounds<u64>, target: &Self, offset: u64) -> Result<CopyReport> {
+        self.copy_bounded(bounded(&range), target, offset)
+    }
+
+    fn copy_bounded(&self, range: Range<u64>, target: &Self, offset: u64) -> Result<CopyReport> {
         let mut left = length("copy", self, &range)?;
         for (file, at) in [(self, range.start), (target, offset)] {
             if at != 0 && !positional(file) {
@@ -77,7 +81,7 @@ impl File {
                 return Err(Error::new(ErrorKind::Invalid, "copy", file.path(), what).at(at));
             }
         }
-        target.sound().map_err(|error| Error::io("copy to", target.path(), error).at(offset))?;
+        target.sound().map_err(|error| Error::io("write", target.path(), error).at(offset))?;
         let (from, to) = (self.stamp()?, target.stamp()?);
         if from.identity == to.identity && positional(self) {
             // Bytes that the copy itself appends are not part of the range.
@@ -268,7 +272,7 @@ impl Copying<'_> {
                 Ok(0) => break,
                 Ok(count) => read += count,
                 Err(Code::INTERRUPTED) => {}
-                Err(error) => return Err(Error::io("copy to", self.target.path(), error.into()).at(self.to)),
+                Err(error) => return Err(Error::io("write", self.target.path(), error.into()).at(self.to)),
             }
         }
         self.put(&rest[..read])?;
@@ -358,7 +362,7 @@ impl Copying<'_> {
             | Code::WOULD_BLOCK
             | Code::NOT_SEEKABLE
             | Code::OVERFLOW => Ok(()),
-            error => Err(Error::io("copy to", self.target.path(), error.into()).at(self.to)),
+            error => Err(Error::io("write", self.target.path(), error.into()).at(self.to)),
         }
     }
 }
@@ -396,7 +400,7 @@ fn plainly<T>(file: &File, allowed: io::Result<T>) -> Result<sys::Result<T>> {
         Ok(allowed) => Ok(Ok(allowed)),
         Err(error) => match Code::of(&error) {
             Some(error) => Ok(Err(error)),
-            None => Err(Error::io("copy to", file.path(), error)),
+            None => Err(Error::io("write", file.path(), error)),
         },
     }
 }

@@ -95,8 +95,8 @@ pub fn open_regular(
     }
 }
 
-/// Margin in nanoseconds: two ticks of the clock that stamps changes. A stamp of whole seconds may have no finer ones (ext4 with
-/// inodes of 128 bytes).
+/// Margin in nanoseconds: two ticks of the clock that stamps changes. A stamp in whole seconds may be from a file system
+/// without finer stamps (ext4 with inodes of 128 bytes).
 const MARGIN: i128 = 20_000_000;
 const MARGIN_OF_WHOLE_SECONDS: i128 = 2_000_000_000;
 
@@ -117,8 +117,9 @@ pub struct UnchangedReader {
 }
 
 impl UnchangedReader {
-    /// Reads a whole file into `bytes`, which must be longer, with `read`, which gets an offset, and returns its length. Returns
-    /// `None` if the file needs a separate check because it is longer, not cached, not regular or recently changed.
+    /// Reads a whole file into `bytes`, which must be longer than the file, by calls of `read` at offsets; returns the file's
+    /// length. Returns `None` if the file needs a separate check because it is longer, not cached, not regular or recently
+    /// changed.
     pub fn read(
         &mut self,
         file: impl AsHandle,

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::inner::{CacheMode, Descriptor, File, Inner};
+use super::options::{Mode, OpenOptions};
 use super::types::CachePolicy;
 use crate::buf::Direction;
 use crate::error::{Error, ErrorKind, Result};
@@ -21,8 +22,8 @@ impl File {
         Self::open_with(path.as_ref(), OpenFlags::READ)
     }
 
-    /// Opens a file for reading without waiting for a device or a pipe's writer. If that cannot be guaranteed, returns a named pipe
-    /// for [`wait_for_writer`](Self::wait_for_writer), since its writers have seen this reader, and nothing of other files.
+    /// Opens a file for reading without waiting for a device or a pipe's writer. If that cannot be guaranteed, returns a named
+    /// pipe, whose writers have seen this reader, for [`wait_for_writer`](Self::wait_for_writer), and `None` for other files.
     pub(crate) fn open_at_once(path: &Path) -> std::result::Result<Result<Self>, Option<Self>> {
         let flags = OpenFlags::READ | OpenFlags::NOCTTY;
         // `CACHED` follows names in the directory cache only; without `NONBLOCK` a pipe would wait for its writer.
@@ -93,7 +94,16 @@ impl File {
         Ok(Self::of(Inner::plain(fd, path.to_owned(), flags)))
     }
 
-    /// Adopts an open descriptor; messages use `path`.
+    /// Opens a file for reading and writing: a new one, or an existing one that is truncated at once. An
+    /// [`Output`](super::Output) keeps the old content until the new one is complete.
+    ///
+    /// # Errors
+    /// As [`OpenOptions::open`] with [`Mode::CreateOrTruncate`].
+    pub fn create(path: impl AsRef<Path>) -> Result<Self> {
+        OpenOptions::new().mode(Mode::CreateOrTruncate).open(path)
+    }
+
+    /// Adopts an open descriptor, an `OwnedFd` of std (on Windows an `OwnedHandle`); messages use `path`.
     ///
     /// ```
     /// use fullbore_io::file::File;
@@ -202,7 +212,7 @@ impl File {
     }
 
     /// Drops the file's clean pages from the page cache. Pages that cannot be dropped (dirty, mapped, in use) are not an
-    /// error. On Windows it fails unless all handles of the file bypass the cache.
+    /// error. On Windows it fails unless this handle bypasses the cache, and has no effect while another handle uses the cache.
     pub fn drop_cache(&self) -> Result<()> {
         sys::advise(&self.inner.fd, 0, None, Advice::DontNeed)
             .map_err(|error| Error::io("drop its pages from the cache", &self.inner.path, error.into()))
@@ -214,7 +224,7 @@ impl File {
     }
 
     /// Creates a further descriptor of the same open file (`dup`), with the same cache policy where the system permits it:
-    /// position, flags and locks are shared; the actions on close wait for both.
+    /// position, flags and locks are shared, and the actions on close run when both are closed.
     pub fn try_clone(&self) -> Result<Self> {
         let fd = sys::try_clone(&self.inner.fd)
             .map_err(|error| Error::io("duplicate", &self.inner.path, error.into()))?;
@@ -283,7 +293,7 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// If the name exists, is on another file system, or the file has lost its last name.
+    /// If the name exists or is on another file system, or if the file has lost its last name.
     pub fn link_to(&self, name: impl AsRef<Path>) -> Result<()> {
         let name = name.as_ref();
         let link = sys::handle_path(&self);

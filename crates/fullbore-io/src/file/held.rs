@@ -60,8 +60,8 @@ pub(crate) fn directory_of(path: &Path) -> &Path {
     }
 }
 
-/// Returns the number of further descriptors that a walk may hold beside those of [`HeldDir`]s, and the number of
-/// threads that still have enough descriptors.
+/// Returns the number of descriptors that a walk may hold besides those of [`HeldDir`]s. It also limits the number of threads,
+/// so that all have enough descriptors.
 pub fn spare() -> usize {
     *MOST / 4
 }

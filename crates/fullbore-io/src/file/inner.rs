@@ -57,7 +57,7 @@ pub(super) struct Inner {
     pub(super) start: Option<u64>,
     pub(super) on_close: Option<Arc<OnClose>>,
     pub(super) report: OnceLock<Vec<OptionSupport>>,
-    /// Last, because its drop may drop the pages of the file, of which the handles must be closed.
+    /// Last, because its drop may drop the pages of the file, whose handles must be closed first.
     pub(super) health: Health,
 }
 
@@ -217,8 +217,8 @@ pub(crate) struct Direct {
     pub(super) writes: Rule,
     pub(super) readable: bool,
     pub(super) writable: bool,
-    /// True once the system has rejected a transfer that satisfied the constraints: then all go through the cache.
-    pub(super) gave_up: AtomicBool,
+    /// Why the system rejected a transfer that satisfied the constraints: from then on, all go through the cache.
+    pub(super) gave_up: OnceLock<String>,
     pub(super) identity: (u64, u64),
 }
 

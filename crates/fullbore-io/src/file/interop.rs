@@ -17,7 +17,7 @@ use crate::size;
 use crate::stream::FileStream;
 use crate::sys::{self, AsHandle, Handle};
 
-/// Takes over an open file. Messages call it `/dev/fd/N` (on Windows `handle N`); [`File::from_fd`] gives it another name.
+/// Adopts an open file. Messages call it `/dev/fd/N` (on Windows `handle N`); [`File::from_fd`] gives it another name.
 impl TryFrom<Handle> for File {
     type Error = Error;
 
@@ -27,7 +27,7 @@ impl TryFrom<Handle> for File {
     }
 }
 
-/// As from its descriptor.
+/// Adopts the file's descriptor.
 impl TryFrom<fs::File> for File {
     type Error = Error;
 
@@ -36,7 +36,7 @@ impl TryFrom<fs::File> for File {
     }
 }
 
-/// As for a [`File`] that took over the open file.
+/// As for a [`File`] that adopted the open file.
 impl TryFrom<fs::File> for Output {
     type Error = Error;
 
@@ -45,8 +45,8 @@ impl TryFrom<fs::File> for Output {
     }
 }
 
-/// The descriptor, duplicated: clones of the handle stay usable. A lock of the file lasts until all of them are closed; what
-/// [`delete_on_close`](super::OpenOptions::delete_on_close) and [`reserve`](super::OpenOptions::reserve) promise is done when the
+/// The descriptor, duplicated: clones of the handle stay usable. A lock of the file lasts until all descriptors are closed;
+/// [`delete_on_close`](super::OpenOptions::delete_on_close) and [`reserve`](super::OpenOptions::reserve) act on close: when the
 /// last [`File`] is dropped.
 impl TryFrom<&File> for Handle {
     type Error = Error;
@@ -71,8 +71,8 @@ impl TryFrom<File> for Handle {
     }
 }
 
-/// std's file on a duplicate of the descriptor. Both have one position. The calls of this crate do not use it, except on files that
-/// were taken over: streams and runs begin there.
+/// std's file on a duplicate of the descriptor. The two share a position. This crate uses the position only of adopted files,
+/// where streams and runs start at it.
 impl TryFrom<&File> for fs::File {
     type Error = Error;
 
@@ -81,7 +81,7 @@ impl TryFrom<&File> for fs::File {
     }
 }
 
-/// As from a reference.
+/// As the conversion of a reference.
 impl TryFrom<File> for fs::File {
     type Error = Error;
 
@@ -95,7 +95,7 @@ impl UnwindSafe for File {}
 impl RefUnwindSafe for File {}
 
 impl File {
-    /// std's metadata of the open file.
+    /// Returns std's metadata of the open file.
     pub fn metadata(&self) -> Result<Metadata> {
         self.by_std("inspect", |file| file.metadata())
     }
@@ -111,7 +111,7 @@ impl File {
     }
 
     /// Takes the exclusive lock of the file (`flock`), and waits for it. The lock belongs to the open file: clones share it,
-    /// [reopened](Self::reopen) handles do not. Ranges have locks of their own: [`lock_range`](Self::lock_range).
+    /// a file that was opened again does not. Ranges have locks of their own: [`lock_range`](Self::lock_range).
     pub fn lock(&self) -> Result<()> {
         self.wait_for_lock(fs::File::lock, Self::try_lock)
     }
@@ -138,12 +138,12 @@ impl File {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn try_lock(&self) -> Result<()> {
-        self.taken(fs::File::try_from(self)?.try_lock())
+        self.taken(self.for_call()?.try_lock())
     }
 
     /// As [`try_lock`](Self::try_lock), for a shared lock.
     pub fn try_lock_shared(&self) -> Result<()> {
-        self.taken(fs::File::try_from(self)?.try_lock_shared())
+        self.taken(self.for_call()?.try_lock_shared())
     }
 
     /// Releases the lock. Closing the file releases it too.
@@ -152,7 +152,13 @@ impl File {
     }
 
     fn by_std<T>(&self, doing: &'static str, call: impl FnOnce(&fs::File) -> io::Result<T>) -> Result<T> {
-        call(&fs::File::try_from(self)?).map_err(|error| Error::io(doing, self.path(), error))
+        call(&self.for_call()?).map_err(|error| Error::io(doing, self.path(), error))
+    }
+
+    /// std's file for one call: it is closed before the call returns, and so prolongs no lock.
+    fn for_call(&self) -> Result<fs::File> {
+        let fd = self.as_handle().try_clone_to_owned();
+        fd.map(fs::File::from).map_err(|error| Error::io("duplicate", self.path(), error))
     }
 
     /// Takes a lock by the call that waits, or repeats the other where a call that waits would keep all other calls through
@@ -252,7 +258,7 @@ pub const DOCUMENT_LIMIT: u64 = 4 << 20;
 /// If it is longer, is not UTF-8 text, or cannot be read.
 pub fn read_text(from: impl Read, limit: u64) -> io::Result<String> {
     let mut bytes = Vec::new();
-    from.take(limit + 1).read_to_end(&mut bytes)?;
+    from.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
         let what = format!("longer than the limit of {}", size::exact(limit));
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
@@ -269,6 +275,7 @@ mod tests {
     #[test]
     fn texts_are_limited() {
         assert_eq!(read_text(&b"text"[..], 4).unwrap(), "text");
+        assert_eq!(read_text(&b"text"[..], u64::MAX).unwrap(), "text");
         let error = read_text(io::repeat(b'x'), 1 << 20).unwrap_err();
         assert_eq!(error.to_string(), "longer than the limit of 1M");
     }
@@ -311,7 +318,10 @@ mod tests {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            assert!(file.path().starts_with("/dev/fd"), "{:?}", file.path());
+            assert_eq!(
+                file.path(),
+                Path::new(&format!("/dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file)))
+            );
             file.set_permissions(Permissions::from_mode(0o640)).unwrap();
             assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o640);
         }

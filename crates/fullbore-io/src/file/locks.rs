@@ -88,7 +88,7 @@ pub(super) fn until_taken<T>(mut attempt: impl FnMut() -> Result<T>) -> Result<T
 impl File {
     /// Locks a range of bytes; blocks while a conflicting lock is held. The lock is advisory: it affects only processes
     /// that request locks. On Windows it also binds transfers through every other handle, including those of this
-    /// process (such as [reopened](Self::reopen) and direct ones): such transfers fail with [`ErrorKind::Locked`]. The
+    /// process (a file that was opened again, a direct handle): such transfers fail with [`ErrorKind::Locked`]. The
     /// range may extend past the end of the file; an end above 2^63 means any later length. Handles that share one open
     /// file (clones, [`try_clone`](Self::try_clone)) are one owner: a second lock through them changes the first; on
     /// Windows it conflicts with the first, unless both are shared.

@@ -4,9 +4,10 @@
 //! vanished page and for a file that ends before the mapping does: if the file is truncated within the last page, the
 //! page remains and reads as zeros.
 
-use std::ops::Range;
+use std::ops::{Range, RangeBounds};
 
 use super::inner::File;
+use super::spans::ends;
 use super::types::Call;
 use crate::buf::Direction;
 use crate::error::{Error, ErrorKind, Result};
@@ -19,15 +20,15 @@ use crate::sys::{self, AsHandle, Code, FileKind};
 /// # let directory = tempfile::tempdir()?;
 /// let file = fullbore_io::file::File::create_new(directory.path().join("file"))?;
 /// file.write_all_at(b"some bytes", 0)?;
-/// let mmap = file.map(5..10)?;
+/// let mmap = file.map(5..)?;
 /// let mut copy = [0; 5];
-/// mmap.read_at(&mut copy, 0)?;
+/// mmap.read_exact_at(&mut copy, 0)?;
 /// assert_eq!(&copy, b"bytes");
 /// // SAFETY: no other program uses the file.
 /// assert_eq!(unsafe { mmap.with(|bytes| bytes.iter().filter(|&&byte| byte == b'e').count()) }?, 1);
 ///
 /// file.set_len(0)?;
-/// assert!(mmap.read_at(&mut copy, 0).is_err());
+/// assert!(mmap.read_exact_at(&mut copy, 0).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -44,19 +45,20 @@ pub struct Mmap {
 }
 
 impl Mmap {
-    fn new(file: &File, range: Range<u64>, writable: bool) -> Result<Self> {
-        let refuse = |kind, what: String| Error::new(kind, "map", file.path(), what).at(range.start);
+    fn new(file: &File, (start, end): (u64, Option<u64>), writable: bool) -> Result<Self> {
+        let refuse = |kind, what: String| Error::new(kind, "map", file.path(), what).at(start);
+        match file.kind() {
+            FileKind::Regular | FileKind::BlockDevice => {}
+            kind => return Err(refuse(ErrorKind::Unsupported, format!("a {kind} cannot be mapped"))),
+        }
+        let len = file.stamp()?.len;
+        let range = start..end.unwrap_or(len);
         if range.end < range.start {
             return Err(refuse(
                 ErrorKind::Invalid,
                 format!("the range ends before it starts, at {}", range.end),
             ));
         }
-        match file.kind() {
-            FileKind::Regular | FileKind::BlockDevice => {}
-            kind => return Err(refuse(ErrorKind::Unsupported, format!("a {kind} cannot be mapped"))),
-        }
-        let len = file.stamp()?.len;
         if range.end > len {
             let what = format!("the file has {len} bytes and the range ends at {}", range.end);
             return Err(refuse(ErrorKind::Invalid, what));
@@ -107,7 +109,7 @@ impl Mmap {
     /// # Errors
     /// [`ErrorKind::Changed`] if the file was truncated or could not be read, [`ErrorKind::Invalid`] if `data` extends past the
     /// mapping.
-    pub fn read_at(&self, data: &mut [u8], offset: usize) -> Result<()> {
+    pub fn read_exact_at(&self, data: &mut [u8], offset: usize) -> Result<()> {
         self.within("read", offset, data.len())?;
         self.preflight(Direction::Read, offset, data.len())?;
         if let Some(map) = &self.map {
@@ -183,8 +185,8 @@ impl Mmap {
 /// let path = directory.path().join("file");
 /// let file = fullbore_io::file::File::create_new(&path)?;
 /// file.set_len(10)?;
-/// let mut mmap = file.map_writable(2..10)?;
-/// mmap.write_at(b"bytes", 1)?;
+/// let mut mmap = file.map_writable(2..)?;
+/// mmap.write_all_at(b"bytes", 1)?;
 /// mmap.flush()?;
 /// assert_eq!(std::fs::read(&path)?, b"\0\0\0bytes\0\0");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -201,7 +203,7 @@ impl MmapMut {
     /// # Errors
     /// [`ErrorKind::Changed`] if the file was truncated, or a hole could not be allocated; a part may have been written
     /// then. [`ErrorKind::Invalid`] if `data` extends past the mapping.
-    pub fn write_at(&mut self, data: &[u8], offset: usize) -> Result<()> {
+    pub fn write_all_at(&mut self, data: &[u8], offset: usize) -> Result<()> {
         self.mmap.within("write", offset, data.len())?;
         self.before(offset, data.len())?;
         if let Some(map) = &mut self.mmap.map {
@@ -216,9 +218,9 @@ impl MmapMut {
         self.mmap.check("write")
     }
 
-    /// As [`Mmap::read_at`].
-    pub fn read_at(&self, data: &mut [u8], offset: usize) -> Result<()> {
-        self.mmap.read_at(data, offset)
+    /// As [`Mmap::read_exact_at`].
+    pub fn read_exact_at(&self, data: &mut [u8], offset: usize) -> Result<()> {
+        self.mmap.read_exact_at(data, offset)
     }
 
     /// Calls `change` on the bytes in place and returns its result.
@@ -227,7 +229,7 @@ impl MmapMut {
     /// No other thread, no other process and no other mapping reads or changes the bytes during the call.
     ///
     /// # Errors
-    /// As [`Mmap::with`] and [`write_at`](Self::write_at).
+    /// As [`Mmap::with`] and [`write_all_at`](Self::write_all_at).
     #[expect(unsafe_code, reason = "a duty of the caller; the body is safe")]
     pub unsafe fn with<T>(&mut self, change: impl FnOnce(&mut [u8]) -> T) -> Result<T> {
         self.before(0, self.mmap.len())?;
@@ -268,21 +270,22 @@ impl MmapMut {
 }
 
 impl File {
-    /// Maps a range of the file, in bytes, for reading. The range may start at any byte and must end within the file. On Unix, the
-    /// first mapping installs a handler of SIGBUS, which passes on the signals of other mappings.
+    /// Maps a range of the file, in bytes, for reading. The range may start at any byte and must end within the file; one without
+    /// an end, such as `..`, ends at the present length. On Unix, the first mapping installs a SIGBUS handler; faults in other
+    /// mappings go to the previous handler.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] if the range ends before it starts or past the end of the file, [`ErrorKind::Unsupported`] for
     /// files that cannot be mapped, and the error of the system call. At most 2048 mappings can exist at a time.
-    pub fn map(&self, range: Range<u64>) -> Result<Mmap> {
-        Mmap::new(self, range, false)
+    pub fn map(&self, range: impl RangeBounds<u64>) -> Result<Mmap> {
+        Mmap::new(self, ends(&range), false)
     }
 
     /// Maps a range of the file, in bytes, for reading and writing. A mapping cannot extend its file.
     ///
     /// # Errors
     /// As [`map`](Self::map), and if the file is not open for reading and writing.
-    pub fn map_writable(&self, range: Range<u64>) -> Result<MmapMut> {
-        Ok(MmapMut { mmap: Mmap::new(self, range, true)? })
+    pub fn map_writable(&self, range: impl RangeBounds<u64>) -> Result<MmapMut> {
+        Ok(MmapMut { mmap: Mmap::new(self, ends(&range), true)? })
     }
 }

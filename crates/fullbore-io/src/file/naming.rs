@@ -64,7 +64,7 @@ impl TargetName {
         if !sys::is_stream_name(&self.name) {
             return Ok(());
         }
-        let what = "a name with a colon is that of a stream of another file";
+        let what = "a name with a colon refers to a stream of another file";
         Err(Error::new(ErrorKind::Invalid, "write", self.path(), what)
             .advise("name a file, and copy streams with their files"))
     }
@@ -270,7 +270,7 @@ pub(super) fn rename(
 
 /// Renames a file from the name `part` in the directory to `place`, replacing any file there unless `only_new`.
 ///
-/// The write-back of its bytes starts before, so that a power failure finds them on the device soon after the name. ext4 and
+/// The writeback of its bytes starts first, so that a power failure finds them on the device soon after the name. ext4 and
 /// btrfs do the same at such a rename, but ext4 not for blocks that were allocated before, and XFS never.
 pub(super) fn rename_to(
     file: &File,
@@ -282,7 +282,7 @@ pub(super) fn rename_to(
     let target = place.path();
     // Synced bytes are on the device, and a new name replaces no old bytes.
     if !report.data() && place.stat(AtFlags::NOFOLLOW).is_ok_and(|there| there.is_some()) {
-        // A length of 0 means to the end of the file. Errors of the write-back are reported by a later sync, as without this call.
+        // A length of 0 means to the end of the file. Errors of the writeback are reported by a later sync, as without it.
         let _ = sys::start_writeback(file.as_handle(), 0..0);
     }
     file.judge(Call::Rename { from: &target.with_file_name(part), to: &target })

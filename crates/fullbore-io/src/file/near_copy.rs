@@ -28,7 +28,8 @@ pub(super) const PIECE: usize = 1 << 20;
 const PAGE: usize = 4096;
 
 impl File {
-    /// True if this machine copies `len` bytes at `offset` slowly into memory at the address `memory`. Direct reads are no copies.
+    /// True if this machine copies `len` bytes at `offset` slowly into memory at the address `memory`. Direct reads are not
+    /// copies.
     #[inline]
     pub(super) fn copies_slowly(&self, len: usize, memory: usize, offset: u64) -> bool {
         if len < LONG || self.inner.unit > 1 {

@@ -72,7 +72,7 @@ impl OpenOptions {
             && self.hints.is_empty()
             && self.cache == CachePolicy::Keep
             && self.through == Durability::None
-            && self.room == 0
+            && self.reserve == 0
             && self.follow
             && !(self.temporary || self.delete || self.strict)
     }
@@ -93,7 +93,7 @@ impl OpenOptions {
         self.advise(fd, report);
         self.note(path, found, report)?;
         self.reject_unsupported(path, report)?;
-        if self.room == 0 {
+        if self.reserve == 0 {
             self.empty(path, fd)?;
             return Ok(0);
         }
@@ -103,13 +103,13 @@ impl OpenOptions {
         }
         // An existing file keeps its bytes until the space is known to be available: what its own blocks do not provide is
         // allocated beside them.
-        let support = self.set_room_aside(path, fd).inspect_err(|_| {
+        let support = self.reserve_space(path, fd).inspect_err(|_| {
             if !new {
                 // Best effort: the caller reports the earlier error.
                 let _ = release(fd, u64::MAX);
             }
         })?;
-        let reserves = |support: &Support| if *support == Support::Native { self.room } else { 0 };
+        let reserves = |support: &Support| if *support == Support::Native { self.reserve } else { 0 };
         let mut reserved = reserves(&support);
         let place = report.len();
         report.push(OptionSupport { option: "reserve", support });
@@ -121,7 +121,7 @@ impl OpenOptions {
         if reserved > 0 {
             // Truncation freed all blocks of the file: at least as many as are needed now, unless others share them or they were
             // compressed.
-            let support = self.set_room_aside(path, fd).map_err(|error| {
+            let support = self.reserve_space(path, fd).map_err(|error| {
                 let _ = release(fd, u64::MAX);
                 error.advise(
                     "the file was truncated and is now empty: its blocks did not suffice, because they were shared with \
@@ -147,7 +147,7 @@ impl OpenOptions {
 
     /// True if a step between opening and truncation can fail: a lock, an unsupported option, a lack of space.
     pub(super) fn empties_late(&self) -> bool {
-        self.share.is_some() || self.strict || self.room > 0
+        self.share.is_some() || self.strict || self.reserve > 0
     }
 
     /// A nameless file in the directory `path`.
@@ -305,7 +305,7 @@ impl OpenOptions {
 
     /// True if the open must determine if the file is new.
     fn must_detect_new(&self) -> bool {
-        self.strict || self.delete || self.room > 0
+        self.strict || self.delete || self.reserve > 0
     }
 
     /// Opens in one call, which does not distinguish existing files from new ones.

@@ -137,7 +137,7 @@ pub struct OpenOptions {
     pub(super) hints: Vec<Hint>,
     pub(super) through: Durability,
     pub(super) delete: bool,
-    pub(super) room: u64,
+    pub(super) reserve: u64,
     pub(super) follow: bool,
     pub(super) strict: bool,
     pub(super) cache: CachePolicy,
@@ -162,7 +162,7 @@ impl OpenOptions {
             hints: Vec::new(),
             through: Durability::None,
             delete: false,
-            room: 0,
+            reserve: 0,
             follow: true,
             strict: false,
             cache: CachePolicy::Keep,
@@ -272,7 +272,7 @@ impl OpenOptions {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn reserve(&mut self, len: u64) -> &mut Self {
-        self.room = len;
+        self.reserve = len;
         self
     }
 
@@ -339,14 +339,16 @@ impl OpenOptions {
                  delete_on_close and follow_symlinks do not apply",
             );
         }
-        if self.room > 0 && !self.temporary && !matches!(self.mode, Mode::CreateOrTruncate | Mode::CreateNew)
+        if self.reserve > 0
+            && !self.temporary
+            && !matches!(self.mode, Mode::CreateOrTruncate | Mode::CreateNew)
         {
             let what = format!("only new files can reserve space, and the mode is {:?}", self.mode);
             return Err(Error::new(ErrorKind::Invalid, "open", path, what).advise(
                 "open with the mode CreateOrTruncate or CreateNew, or call File::reserve after opening",
             ));
         }
-        if i64::try_from(self.room).is_err() {
+        if i64::try_from(self.reserve).is_err() {
             return invalid("the length to reserve exceeds the largest file size");
         }
         Ok(())

@@ -11,7 +11,7 @@ use super::held::HeldDir;
 use super::inner::File;
 use super::naming::{TargetName, directory, exchanged, only_regular, open, regular};
 use super::publish::{
-    Attributes, Finish, OutputState, begin, dangling, give, inherit_mode, permitted_mode, publish,
+    Attributes, Finish, OutputState, begin, dangling, give, inherit_mode, permitted_mode, protect, publish,
 };
 use super::types::{CommitReport, Durability};
 use crate::error::{Error, ErrorKind, Result};
@@ -55,7 +55,7 @@ pub struct Output {
 
 /// Writes to an open file: in place to a regular file or block device that is at its beginning, which
 /// [`commit_len`](Self::commit_len) cuts at the end of the output; in order to anything else, to files made by the kernel, and to
-/// files that append or were taken over at a later position.
+/// files that append or were adopted at a later position.
 impl From<File> for Output {
     fn from(file: File) -> Self {
         let has_places = matches!(file.kind(), FileKind::Regular | FileKind::BlockDevice);
@@ -71,6 +71,8 @@ impl From<File> for Output {
 
 impl Output {
     fn of(file: File, state: OutputState) -> Self {
+        // Streams and transfers count their unwritten bytes there.
+        file.inner.health.state();
         Self { file, state, only_new: false }
     }
 
@@ -85,7 +87,8 @@ impl Output {
     }
 
     /// As [`create`](Self::create), but an old file or block device is written in place, which saves the allocation of blocks and
-    /// loses the old bytes: an interrupted output is part old, part new.
+    /// loses the old bytes: an interrupted output is part old, part new. The length stays until
+    /// [`commit_len`](Self::commit_len) sets it: [`commit`](Self::commit) keeps the old bytes past those written.
     ///
     /// # Errors
     /// If `path` is a directory, a dangling symbolic link or not writable, and if a system call fails.
@@ -135,7 +138,7 @@ impl Output {
         }
     }
 
-    /// As [`create`](Self::create), for regular files alone.
+    /// As [`create`](Self::create), for regular files only.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`] if `path` is not a regular file, and if a system call fails.
@@ -159,10 +162,11 @@ impl Output {
         place.reject_stream()?;
         let (place, finish) = match only_regular(&place)? {
             Some(there) => replaced(place, &there)?,
-            // Of a dangling link that is to be followed, the name that it leads to.
+            // If the name is a dangling link that is to be followed, the output takes the name that it refers to.
             None => (place.resolved()?.0, Finish::Usual),
         };
         let (fd, part) = open(&place.directory, &place.name)?;
+        protect(&fd, finish, &place)?;
         Ok(Self::of(File::from_fd(fd, place.path())?, OutputState::Kept { place, finish, part }))
     }
 
@@ -199,7 +203,7 @@ impl Output {
         Self::beside(TargetName { directory: directory.clone(), name: name.to_owned() }, Finish::Usual)
     }
 
-    /// The output fails at the end if its name exists by then.
+    /// Makes the commit fail if the name exists by then.
     #[doc(hidden)]
     pub fn only_new(self) -> Self {
         Self { only_new: true, ..self }
@@ -283,7 +287,8 @@ impl Output {
         Ok(Self::of(File::stdout()?, OutputState::Stream))
     }
 
-    /// Creates an output that modifies the input file, regular or a block device, in place.
+    /// Creates an output that modifies the input file, regular or a block device, in place. The length stays, unless
+    /// [`commit_len`](Self::commit_len) changes it.
     pub fn in_place(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let place = TargetName::of(path)?;
@@ -333,19 +338,19 @@ impl Output {
         &mut self,
         make: impl FnMut(BorrowedHandle<'_>, &OsStr) -> sys::Result<Handle>,
     ) -> Result<bool> {
-        let OutputState::Named { place, temporary, .. } = &mut self.state else { return Ok(false) };
+        let OutputState::Named { place, finish, temporary } = &mut self.state else { return Ok(false) };
         let Ok((made, fd)) = Temporary::create(&place.directory, &place.name, false, make) else {
             return Ok(false);
         };
+        protect(&fd, *finish, place)?;
         self.file = File::from_fd(fd, place.path())?;
+        self.file.inner.health.state();
         *temporary = made;
         Ok(true)
     }
 
     /// Returns the file to write to. Bytes that a stream over it holds must be flushed before the output is committed.
     pub fn file(&self) -> &File {
-        // Streams count their unwritten bytes there.
-        self.file.inner.health.state();
         &self.file
     }
 

@@ -76,15 +76,19 @@ pub(super) fn begin(place: TargetName, finish: Finish) -> Result<(File, OutputSt
 /// As [`begin`], under a temporary name.
 pub(super) fn begin_named(place: TargetName, finish: Finish) -> Result<(File, OutputState)> {
     let (temporary, fd) = create_named(&place, OpenFlags::READ_WRITE)?;
-    // A network share may withhold the right to change access lists even from the owner of a file.
-    if let Finish::Inherit(_) = finish
-        && let Err(error) = sys::make_private(&fd)
-        && !is_refused(error)
-    {
-        return Err(Error::io("protect", place.path(), error.into()));
-    }
+    protect(&fd, finish, &place)?;
     let file = File::from_fd(fd, place.path())?;
     Ok((file, OutputState::Named { place, finish, temporary }))
+}
+
+/// Makes a file that will inherit the access list of another accessible to its owner alone. A network share may withhold the right
+/// to change access lists even from the owner.
+pub(super) fn protect(file: &impl AsHandle, finish: Finish, place: &TargetName) -> Result<()> {
+    let Finish::Inherit(_) = finish else { return Ok(()) };
+    match sys::make_private(file) {
+        Err(error) if !is_refused(error) => Err(Error::io("protect", place.path(), error.into())),
+        _ => Ok(()),
+    }
 }
 
 /// Syncs an output to the given level and gives it its name, which must be free if `only_new`.
@@ -208,7 +212,7 @@ fn complete(file: &File, finish: Finish, place: &TargetName) -> Result<()> {
     }
 }
 
-/// Gives the new file the old one's owner, where permitted, and then its mode, of which a change of owner clears bits.
+/// Gives the new file the old one's owner, where permitted, and then its mode, because a change of owner clears mode bits.
 fn inherit(file: &File, old: Attributes, place: &TargetName) -> Result<()> {
     // A write by an ordinary user would have cleared the bits of the old file, too.
     let keeps = give(file, old.owner, place)? && sys::effective_user() == 0;

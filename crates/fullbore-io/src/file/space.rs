@@ -92,7 +92,7 @@ impl File {
     pub fn reserve(&self, range: Range<u64>) -> Result<()> {
         let end = range.end;
         let reserved = self.fallocate("reserve space", Allocate::KeepLength, range);
-        // One that finds too little space may keep the blocks that it got.
+        // A call that finds too little space may keep the blocks that it has reserved.
         if reserved.as_ref().map_or_else(|error| error.kind() == ErrorKind::NoSpace, |()| true) {
             self.inner.health.set_reserved(end);
         }
@@ -170,8 +170,8 @@ impl File {
     }
 
     /// Returns the offset of the next data at or after `offset`, in bytes; `None` if only a hole or the end follows.
-    /// File systems without holes report everything as data, and others may report zeros as data. Two equal answers of the
-    /// system are needed for a hole, because one may call data a hole while it is written back.
+    /// File systems without holes report everything as data, and others may report zeros as data. A hole is reported only after
+    /// two equal answers from the system, because a single answer can report data as a hole while it is written back.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -214,7 +214,7 @@ impl File {
         }
         let name = |error: Code| Error::io(doing, self.path(), error.into()).at(offset);
         sys::show_dirty_pages(self).map_err(name)?;
-        // The position of an adopted file counts: a handle of one's own leaves it.
+        // The position of an adopted file counts: a separate handle leaves it unchanged.
         let own = if self.inner.start.is_some() { self.reopen_fd(false).ok() } else { None };
         let handle = own.as_ref().map_or(self.as_handle(), AsHandle::as_handle);
         let _alone = POSITION.lock();

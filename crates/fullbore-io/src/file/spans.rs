@@ -1,7 +1,7 @@
 //! The arithmetic of transfers: cutting a range at alignment, buffer and block boundaries. Pure functions on numbers,
 //! so that they can be compared with brute force.
 
-use std::ops::Range;
+use std::ops::{Bound, Range, RangeBounds};
 
 /// The constraints of a file's transfers in bytes; all are powers of two except `bounce`, a multiple of `unit`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +59,27 @@ pub(super) fn widened(offset: u64, len: usize, unit: usize) -> Option<Range<u64>
     Some(offset - offset % unit..end)
 }
 
+/// The first byte of a range, and the byte after its last; `None` if it has no end.
+pub(super) fn ends(range: &impl RangeBounds<u64>) -> (u64, Option<u64>) {
+    let start = match range.start_bound() {
+        Bound::Included(&start) => start,
+        Bound::Excluded(&before) => before.saturating_add(1),
+        Bound::Unbounded => 0,
+    };
+    let end = match range.end_bound() {
+        Bound::Included(&last) => Some(last.saturating_add(1)),
+        Bound::Excluded(&end) => Some(end),
+        Bound::Unbounded => None,
+    };
+    (start, end)
+}
+
+/// The range, which ends at the largest offset if it has no end.
+pub(crate) fn bounded(range: &impl RangeBounds<u64>) -> Range<u64> {
+    let (start, end) = ends(range);
+    start..end.unwrap_or(u64::MAX)
+}
+
 /// The index of the buffer, and the offset in it, at which a transfer of `count` bytes over buffers of these lengths stopped; full
 /// and empty ones are skipped.
 #[inline]
@@ -101,9 +122,19 @@ pub(super) fn clonable(
 
 #[cfg(test)]
 mod tests {
+    use std::ops::RangeFull;
+
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn every_form_of_a_range_has_its_ends() {
+        assert_eq!((ends(&(2..5)), ends(&(2..=4)), ends(&(..5))), ((2, Some(5)), (2, Some(5)), (0, Some(5))));
+        assert_eq!((ends(&(2..)), ends(&RangeFull)), ((2, None), (0, None)));
+        assert_eq!((ends(&(..=u64::MAX)), bounded(&(3..))), ((0, Some(u64::MAX)), 3..u64::MAX));
+        assert_eq!(ends(&(Bound::Excluded(1), Bound::Unbounded)), (2, None));
+    }
 
     proptest! {
         #[test]

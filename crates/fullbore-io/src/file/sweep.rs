@@ -179,8 +179,8 @@ impl Name {
         }
     }
 
-    /// Removes the name if it refers to `fd`'s file; another or a missing one is no error. The system cannot compare and remove
-    /// atomically: a process that renames between the two calls without the lock can lose a name.
+    /// Removes the name if it refers to `fd`'s file; another or a missing one is not an error. The system cannot compare and
+    /// remove atomically: a process that renames between the two calls without the lock can lose a name.
     pub(super) fn remove(&self, fd: &Handle) -> Result<(), Code> {
         let removed = match self.there()? {
             Some(there) if there == identity(fd)? => sys::remove_open(fd, &self.directory, &self.name),

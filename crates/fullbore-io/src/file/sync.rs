@@ -1,6 +1,6 @@
 //! Syncs, and the consequences of a failed one.
 //!
-//! Linux reports a failed write-back once and then marks the pages clean: a second `fsync` of the same file succeeds
+//! Linux reports a failed writeback once and then marks the pages clean: a second `fsync` of the same file succeeds
 //! although the bytes never reached the device (PostgreSQL's "fsyncgate" of 2018, `docs/durability.md`). Therefore a
 //! failed sync poisons the file: no handle derived from it writes or syncs again.
 
@@ -17,7 +17,8 @@ impl File {
     /// Waits until the written bytes are on the device, to the level `durability`; returns at once for
     /// [`Durability::None`]. A failure poisons the file: every later write, sync and change of length or blocks fails
     /// with the first failure's cause, through this handle, its clones and the handles derived from it
-    /// ([`reopen`](Self::reopen)). Reads continue. Syncs of one file run one after the other.
+    /// ([`try_clone`](Self::try_clone), [`with_cache`](Self::with_cache)). Reads continue. Syncs of one file run one after the
+    /// other.
     ///
     /// ```
     /// # let directory = tempfile::tempdir().unwrap();

@@ -14,6 +14,10 @@ impl File {
     ///
     /// A read may return fewer bytes than requested; [`read_exact_at`](Self::read_exact_at) continues. The bytes of `data` after
     /// those read are unspecified.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] for files without offsets (pipes, sockets, terminals): [`read_next`](Self::read_next) and
+    /// [`FileStream`](crate::stream::FileStream) read them.
     #[inline]
     pub fn read_at(&self, data: &mut [u8], offset: u64) -> Result<usize> {
         match self.inner.cache_mode {
@@ -97,7 +101,7 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::UnexpectedEof`] if the file ends early, and if the system call fails.
+    /// As [`read_at`](Self::read_at), and [`ErrorKind::UnexpectedEof`] if the file ends early.
     pub fn read_exact_at(&self, data: &mut [u8], offset: u64) -> Result<()> {
         let mut read = 0;
         while read < data.len() {
@@ -119,6 +123,10 @@ impl File {
 
     /// Writes `data` at `offset`, in bytes; returns the number of bytes written, which may be smaller than requested.
     /// [`write_all_at`](Self::write_all_at) writes all or fails.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] for files without offsets (pipes, sockets, terminals):
+    /// [`write_all_next`](Self::write_all_next) and [`FileStream`](crate::stream::FileStream) write them.
     #[inline]
     pub fn write_at(&self, data: &[u8], offset: u64) -> Result<usize> {
         match self.inner.cache_mode {
@@ -136,6 +144,9 @@ impl File {
     }
 
     /// Writes all of `data` at `offset`, in bytes; after an error a part may have been written.
+    ///
+    /// # Errors
+    /// As [`write_at`](Self::write_at).
     pub fn write_all_at(&self, data: &[u8], offset: u64) -> Result<()> {
         let mut written = 0;
         while written < data.len() {
@@ -218,7 +229,7 @@ impl File {
             io::ErrorKind::Interrupted => Ok(()),
             io::ErrorKind::WouldBlock => match sys::wait_any(&[(self.as_handle(), direction)], None) {
                 Ok(_) | Err(Code::INTERRUPTED) => Ok(()),
-                Err(error) => Err(Error::io("wait for", self.path(), error.into())),
+                Err(error) => Err(Error::io("wait until ready", self.path(), error.into())),
             },
             _ => Err(Error::io(doing, self.path(), error)),
         }

@@ -16,35 +16,35 @@ use crate::sys::FileKind;
 #[derive(Debug)]
 pub(super) struct Ends {
     pub(super) file: File,
-    nature: Nature,
+    seekability: Seekability,
     appends: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Nature {
+enum Seekability {
     /// Nothing was transferred yet.
     Unknown,
     /// It has offsets.
-    Placed,
+    Seekable,
     /// It has no offsets: a pipe, a socket, a terminal.
-    Flows,
+    Sequential,
 }
 
 impl Ends {
     pub(super) fn new(file: File) -> Self {
         let appends = file.appends();
-        Self { file, nature: Nature::Unknown, appends }
+        Self { file, seekability: Seekability::Unknown, appends }
     }
 
     /// True if it is known to have no offsets.
     #[inline]
-    pub(super) fn flows(&self) -> bool {
-        self.nature == Nature::Flows
+    pub(super) fn is_sequential(&self) -> bool {
+        self.seekability == Seekability::Sequential
     }
 
     /// True if it is known to have offsets.
-    pub(super) fn placed(&self) -> bool {
-        self.nature == Nature::Placed
+    pub(super) fn is_seekable(&self) -> bool {
+        self.seekability == Seekability::Seekable
     }
 
     #[inline]
@@ -52,12 +52,16 @@ impl Ends {
         self.appends
     }
 
-    pub(super) fn sought(&mut self) -> Result<()> {
-        if self.nature == Nature::Unknown {
-            let placed = matches!(self.file.kind(), FileKind::Regular | FileKind::BlockDevice);
-            self.nature = if placed || self.file.seekable() { Nature::Placed } else { Nature::Flows };
+    pub(super) fn check_seekable(&mut self) -> Result<()> {
+        if self.seekability == Seekability::Unknown {
+            let has_offsets = matches!(self.file.kind(), FileKind::Regular | FileKind::BlockDevice);
+            self.seekability = if has_offsets || self.file.seekable() {
+                Seekability::Seekable
+            } else {
+                Seekability::Sequential
+            };
         }
-        if self.flows() {
+        if self.is_sequential() {
             let what = format!("a {} has no position", self.file.kind());
             return Err(Error::new(ErrorKind::Unsupported, "seek", self.file.path(), what));
         }
@@ -66,7 +70,7 @@ impl Ends {
 
     /// Reads once.
     pub(super) fn read(&mut self, data: &mut [u8], offset: u64) -> Result<usize> {
-        if !self.flows() {
+        if !self.is_sequential() {
             let result = self.file.read_at(data, offset);
             if let Some(count) = self.learn(result)? {
                 return Ok(count);
@@ -87,7 +91,7 @@ impl Ends {
     }
 
     pub(super) fn write(&mut self, data: &[u8], offset: u64) -> Result<usize> {
-        if !self.flows() {
+        if !self.is_sequential() {
             let result = self.file.write_at(data, offset);
             if let Some(count) = self.learn(result)? {
                 return self.some(count, offset);
@@ -137,7 +141,7 @@ impl Ends {
 
     /// Writes buffers in one call; returns the number of bytes written. The first buffer is not empty.
     fn write_vector(&mut self, buffers: &[IoSlice<'_>], offset: u64) -> Result<usize> {
-        if !self.flows() {
+        if !self.is_sequential() {
             let result = self.file.write_vectored_at(buffers, offset);
             if let Some(count) = self.learn(result)? {
                 return self.some(count, offset);
@@ -158,11 +162,11 @@ impl Ends {
     fn learn(&mut self, result: Result<usize>) -> Result<Option<usize>> {
         match result {
             Ok(count) => {
-                self.nature = Nature::Placed;
+                self.seekability = Seekability::Seekable;
                 Ok(Some(count))
             }
             Err(error) if error.code() == Some(Code::NOT_SEEKABLE) => {
-                self.nature = Nature::Flows;
+                self.seekability = Seekability::Sequential;
                 Ok(None)
             }
             Err(error) => Err(error),

@@ -49,8 +49,8 @@ pub struct FileStream {
     ends: Ends,
     /// Position of the next read or write. For a file that is not seekable: the number of bytes read.
     position: u64,
-    /// True if bytes were appended since: the position is then the end of the file.
-    adrift: bool,
+    /// True after an append: the position is then the end of the file.
+    at_end: bool,
     /// Size of the buffer in bytes; 0 and 1 mean no buffer.
     size: usize,
     ahead: Ahead,
@@ -69,7 +69,7 @@ impl FileStream {
         Self {
             position: file.start(),
             ends: Ends::new(file),
-            adrift: false,
+            at_end: false,
             size: size.min(1 << 30),
             ahead: Ahead::default(),
             pending: Pending::default(),
@@ -156,16 +156,16 @@ impl FileStream {
 
     /// The position. Appending moves it to the end of the file.
     fn here(&mut self) -> Result<u64> {
-        if self.adrift {
+        if self.at_end {
             self.position = self.len()?;
-            self.adrift = !self.pending.is_empty();
+            self.at_end = !self.pending.is_empty();
         }
         Ok(self.position)
     }
 
     /// Moves the position. The only system call is that for the length, for a distance from the end.
     fn go(&mut self, to: SeekFrom) -> Result<u64> {
-        self.ends.sought()?;
+        self.ends.check_seekable()?;
         if to == SeekFrom::Current(0) {
             return self.here();
         }
@@ -183,7 +183,7 @@ impl FileStream {
                 .advise("give an offset from 0 to 2^63 - 1"));
         };
         self.position = position;
-        self.adrift = false;
+        self.at_end = false;
         Ok(position)
     }
 
@@ -197,7 +197,7 @@ impl FileStream {
         let held = self.ahead.take(here, data);
         self.position += held as u64;
         // A pipe may have no more bytes now, and its reader needs those that are available.
-        if held == data.len() || held > 0 && self.ends.flows() {
+        if held == data.len() || held > 0 && self.ends.is_sequential() {
             return Ok(held);
         }
         match self.read_more(&mut data[held..]) {
@@ -211,7 +211,7 @@ impl FileStream {
     /// Reads once, bypassing the buffer or through it.
     fn read_more(&mut self, data: &mut [u8]) -> Result<usize> {
         // A file without offsets is not read ahead; its seekability is known after the first attempt.
-        if self.size > 1 && data.len() < self.size && !self.ends.flows() && self.fill(false)? {
+        if self.size > 1 && data.len() < self.size && !self.ends.is_sequential() && self.fill(false)? {
             let count = self.ahead.take(self.position, data);
             self.position += count as u64;
             return Ok(count);
@@ -221,16 +221,16 @@ impl FileStream {
         Ok(count)
     }
 
-    /// Fills the buffer at the position. `false`: nothing was read, because the file has no offsets and `flowing` is false.
-    fn fill(&mut self, flowing: bool) -> Result<bool> {
+    /// Fills the buffer at the position. `false`: nothing was read, because the file has no offsets and `sequential` is false.
+    fn fill(&mut self, sequential: bool) -> Result<bool> {
         let (ends, position) = (&mut self.ends, self.position);
         let (size, mut refused) = (self.size.max(1), false);
         self.ahead.fill(size, position, |memory| {
-            if !ends.flows() && ends.read_to_vec(memory, size, position)?.is_some() {
+            if !ends.is_sequential() && ends.read_to_vec(memory, size, position)?.is_some() {
                 return Ok(());
             }
-            refused = !flowing;
-            if flowing {
+            refused = !sequential;
+            if sequential {
                 memory.resize(size, 0);
                 let count = ends.read(memory, position)?;
                 memory.truncate(count);
@@ -245,7 +245,7 @@ impl FileStream {
         if data.is_empty() {
             return Ok(0);
         }
-        if !self.ends.flows() {
+        if !self.ends.is_sequential() {
             self.ahead.forget();
         }
         if data.len() >= self.size || self.size <= 1 {
@@ -255,7 +255,7 @@ impl FileStream {
             return Ok(count);
         }
         let mut room = self.size - self.pending.bytes().len();
-        if data.len() > room && (self.ends.appends() || self.ends.flows()) {
+        if data.len() > room && (self.ends.appends() || self.ends.is_sequential()) {
             // After an error the caller repeats the write: none of its bytes may have been written here.
             self.write_pending()?;
             room = self.size;
@@ -283,7 +283,7 @@ impl FileStream {
     /// overwrites them with the same bytes.
     fn unhold(&mut self, len: usize) {
         self.pending.pull(len);
-        if !self.ends.flows() {
+        if !self.ends.is_sequential() {
             self.position -= len as u64;
         }
     }
@@ -291,11 +291,11 @@ impl FileStream {
     #[inline]
     fn wrote(&mut self, len: usize) {
         // A pipe has neither a position nor an end to append to.
-        if self.ends.flows() {
+        if self.ends.is_sequential() {
             return;
         }
         match self.ends.appends() {
-            true => self.adrift = true,
+            true => self.at_end = true,
             false => self.position += len as u64,
         }
     }
@@ -345,7 +345,7 @@ impl Read for FileStream {
         self.write_pending()?;
         let here = self.here()?;
         let wanted: usize = buffers.iter().map(|buffer| buffer.len()).sum();
-        if self.ahead.from(here).is_empty() && wanted >= self.size && self.ends.placed() {
+        if self.ahead.from(here).is_empty() && wanted >= self.size && self.ends.is_seekable() {
             let count = self.ends.file.read_vectored_at(buffers, here)?;
             self.position += count as u64;
             return Ok(count);
@@ -420,7 +420,7 @@ impl Write for FileStream {
         let total: usize = buffers.iter().map(|buffer| buffer.len()).sum();
         if total >= self.size && total > 0 {
             self.write_pending()?;
-            if !self.ends.flows() {
+            if !self.ends.is_sequential() {
                 self.ahead.forget();
             }
             let count = self.ends.write_gathered(buffers, self.position)?;

@@ -1,5 +1,5 @@
-//! The platform: system calls as functions over types of this crate. `sys` and `buf` are the only modules with `unsafe`. No other
-//! module names a crate of system calls, a path of the kernel's files or an error number.
+//! The platform: system calls as functions over types of this crate. `sys` and `buf` are the only modules with `unsafe` blocks.
+//! No other module names a crate of system calls, a path of the kernel's files or an error number.
 #![allow(unsafe_code)]
 
 #[cfg(not(target_os = "linux"))]

@@ -3,7 +3,7 @@
 use std::io;
 use std::ptr::NonNull;
 
-use c::{FILE, clearerr, fclose, ferror, fflush, fread, fwrite, seek_to, stream_of};
+use c::{FILE, FROM_START, Offset, clearerr, fclose, ferror, fflush, fread, fwrite, seek_from, stream_of};
 
 #[cfg(unix)]
 use super::unix::Handle;
@@ -29,8 +29,12 @@ impl Stream {
             return Ok(());
         }
         self.position = None;
+        let offset = Offset::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
         // SAFETY: the stream is open.
-        unsafe { seek_to(self.file, offset) }
+        match unsafe { seek_from(self.file.as_ptr(), offset, FROM_START) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
     }
 
     /// Reads at `offset`; fewer bytes than requested mean the end of the file.
@@ -90,7 +94,8 @@ mod c {
 
     use super::Handle;
 
-    pub(super) use libc::{FILE, clearerr, fclose, ferror, fflush, fread, fwrite};
+    pub(super) use libc::{FILE, SEEK_SET as FROM_START, off_t as Offset};
+    pub(super) use libc::{clearerr, fclose, ferror, fflush, fread, fseeko as seek_from, fwrite};
 
     pub(super) fn stream_of(fd: Handle, write: bool) -> io::Result<NonNull<FILE>> {
         let mode = if write { c"r+" } else { c"r" };
@@ -102,17 +107,6 @@ mod c {
             unsafe { libc::close(raw) };
             error
         })
-    }
-
-    /// # Safety
-    /// The stream is open.
-    pub(super) unsafe fn seek_to(file: NonNull<FILE>, offset: u64) -> io::Result<()> {
-        let offset = libc::off_t::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
-        // SAFETY: guaranteed by the caller.
-        match unsafe { libc::fseeko(file.as_ptr(), offset, libc::SEEK_SET) } {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        }
     }
 }
 
@@ -130,12 +124,15 @@ mod c {
     #[allow(clippy::upper_case_acronyms, reason = "the name in C")]
     pub(super) type FILE = c_void;
 
+    pub(super) type Offset = i64;
+
     unsafe extern "C" {
         fn _open_osfhandle(handle: isize, flags: c_int) -> c_int;
         fn _close(descriptor: c_int) -> c_int;
         fn _fdopen(descriptor: c_int, mode: *const c_char) -> *mut FILE;
         fn _setmaxstdio(most: c_int) -> c_int;
-        fn _fseeki64(file: *mut FILE, offset: i64, origin: c_int) -> c_int;
+        #[link_name = "_fseeki64"]
+        pub(super) fn seek_from(file: *mut FILE, offset: Offset, origin: c_int) -> c_int;
         pub(super) fn fread(data: *mut c_void, size: usize, count: usize, file: *mut FILE) -> usize;
         pub(super) fn fwrite(data: *const c_void, size: usize, count: usize, file: *mut FILE) -> usize;
         pub(super) fn fflush(file: *mut FILE) -> c_int;
@@ -148,7 +145,7 @@ mod c {
     const BINARY: c_int = 0x8000;
 
     /// `SEEK_SET` of `stdio.h`.
-    const FROM_START: c_int = 0;
+    pub(super) const FROM_START: c_int = 0;
 
     pub(super) fn stream_of(handle: Handle, write: bool) -> io::Result<NonNull<FILE>> {
         /// The most open streams that every version of the library supports; the default is a quarter of it.
@@ -163,23 +160,12 @@ mod c {
             return Err(io::Error::last_os_error());
         }
         let _ = handle.into_raw_handle();
-        // SAFETY: the descriptor is open and given away; the mode is a string of C.
+        // SAFETY: the descriptor is open and given away; the mode is a C string.
         NonNull::new(unsafe { _fdopen(descriptor, mode.as_ptr()) }).ok_or_else(|| {
             let error = io::Error::last_os_error();
             // SAFETY: the call failed, so the descriptor is still ours to close.
             unsafe { _close(descriptor) };
             error
         })
-    }
-
-    /// # Safety
-    /// The stream is open.
-    pub(super) unsafe fn seek_to(file: NonNull<FILE>, offset: u64) -> io::Result<()> {
-        let offset = i64::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
-        // SAFETY: guaranteed by the caller.
-        match unsafe { _fseeki64(file.as_ptr(), offset, FROM_START) } {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        }
     }
 }

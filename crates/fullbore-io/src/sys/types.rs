@@ -89,7 +89,7 @@ pub struct Status {
     pub mtime_nsec: i64,
     pub ctime: i64,
     pub ctime_nsec: i64,
-    /// True if the file may have holes: it has fewer blocks than bytes, and that for no other reason that the system reports.
+    /// True if the file may have holes: it has fewer blocks than bytes, for no other reason that the system reports.
     pub sparse: bool,
 }
 
@@ -147,7 +147,7 @@ pub enum Advice {
     NoReuse,
 }
 
-/// The whole blocks in a range of bytes, and the bytes before and behind them.
+/// The whole blocks in a range of bytes, and the bytes before and after them.
 #[cfg(any(target_os = "macos", test))]
 pub(in crate::sys) fn around_blocks(range: Range<u64>, block: u64) -> [Range<u64>; 3] {
     let Range { start, end } = range;
@@ -201,7 +201,7 @@ pub enum Resource {
     LockedMemory,
 }
 
-/// A limit; `None` is none.
+/// A limit; `None` means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {
     pub current: Option<u64>,

@@ -127,3 +127,75 @@ fn an_output_is_not_committed_without_the_bytes_of_a_dropped_copy() {
         assert!(!dir.path().join("copy").exists());
     }
 }
+
+/// As in a race of a write and a timeout that has already passed.
+#[test]
+fn an_output_is_not_committed_without_the_bytes_of_a_write_that_never_started() {
+    for driver in drivers(4) {
+        let (_dir, path) = temporary_file(b"old");
+        let output = Output::replace(&path).unwrap();
+        drop(AsyncFile::new(output.file().clone(), &driver).write_all_at(b"new".to_vec(), 0));
+        assert_eq!(output.commit(Durability::None).unwrap_err().kind(), ErrorKind::Invalid);
+        assert_eq!(std::fs::read(&path).unwrap(), b"old");
+    }
+}
+
+/// The error of a copy whose future is dropped reaches nobody; that of an awaited one is the caller's.
+#[test]
+fn an_output_is_not_committed_after_a_dropped_copy_that_failed() {
+    use std::io::Write as _;
+    for (driver, dropped) in
+        drivers(4).into_iter().flat_map(|driver| [(driver.clone(), true), (driver, false)])
+    {
+        let (_dir, path) = temporary_file(b"old");
+        let plan = Plan::new(1).with(Fault::NoSpace { at: 5000 });
+        let output = Output::replace(&path).unwrap().with_faults(&plan);
+        let target = AsyncFile::new(output.file().clone(), &driver);
+        let (source, mut writer) = pipe(&driver);
+        let mut copy = Box::pin(source.copy_range(0..u64::MAX, &target, 0));
+        assert!(block_on(poll_once(copy.as_mut())).is_none());
+        // A call that no thread has started would not be made.
+        std::thread::sleep(Duration::from_millis(20));
+        let awaited = (!dropped).then_some(copy);
+        writer.write_all(&pattern(10_000)).unwrap();
+        drop(writer);
+        if let Some(copy) = awaited {
+            assert_eq!(block_on(copy).unwrap_err().kind(), ErrorKind::NoSpace);
+        }
+        wait_until_idle(&driver);
+        match output.commit(Durability::None) {
+            Ok(_) => assert!(!dropped && std::fs::read(&path).unwrap() == pattern(5000)),
+            Err(error) => {
+                assert!(dropped && error.kind() == ErrorKind::Invalid, "{error}");
+                assert_eq!(std::fs::read(&path).unwrap(), b"old");
+            }
+        }
+    }
+}
+
+/// A short write leaves a moment in which none of its calls is in flight.
+#[test]
+fn an_output_is_committed_before_or_after_a_write_that_takes_several_calls() {
+    let driver = Driver::new(DriverConfig { backend: Backend::Threads, ..DriverConfig::default() }).unwrap();
+    for round in 0..50 {
+        let (_dir, path) = temporary_file(b"old");
+        let plan = Plan::new(round).with(Fault::Short { one_in: 1 });
+        let output = Output::replace(&path).unwrap().with_faults(&plan);
+        let file = AsyncFile::new(output.file().clone(), &driver);
+        let (begun, begins) = channel();
+        let writer = std::thread::spawn(move || {
+            let mut write = file.write_all_at(pattern(200_000), 0);
+            if block_on(poll_once(&mut write)).is_none() {
+                begun.send(()).unwrap();
+                block_on(write).0.unwrap();
+            }
+        });
+        // Otherwise the write has ended.
+        let _ = begins.recv();
+        std::thread::sleep(Duration::from_micros(20 * round));
+        let committed = output.commit(Durability::None).is_ok();
+        writer.join().unwrap();
+        let expected = if committed { pattern(200_000) } else { b"old".to_vec() };
+        assert!(std::fs::read(&path).unwrap() == expected, "round {round}");
+    }
+}

@@ -99,6 +99,39 @@ fn create_truncates_and_len_and_set_len_agree_with_std() {
     });
 }
 
+#[test]
+fn create_new_and_open_write_agree_with_those_of_a_file() {
+    on_both(|| async {
+        let (dir, path) = temporary_file(b"bytes");
+        let (fresh, missing) = (dir.path().join("fresh"), dir.path().join("missing"));
+        assert_eq!(AsyncFile::create_new(&path).await.unwrap_err().kind(), ErrorKind::AlreadyExists);
+        assert_eq!(AsyncFile::open_write(&missing).await.unwrap_err().kind(), ErrorKind::NotFound);
+        for opened in [AsyncFile::create_new(&fresh).await, AsyncFile::open_write(&path).await] {
+            let file = opened.unwrap();
+            file.write_all_at(b"B".to_vec(), 0).await.0.unwrap();
+            assert_eq!(file.read_exact_at(vec![0; 1], 0).await.1, b"B");
+        }
+        assert_eq!(std::fs::read(&fresh).unwrap(), b"B");
+        assert_eq!(std::fs::read(&path).unwrap(), b"Bytes");
+    });
+}
+
+#[test]
+fn call_makes_other_calls_on_a_thread_of_the_driver() {
+    for driver in drivers(4) {
+        let (_dir, path) = temporary_file(b"bytes");
+        let file = AsyncFile::new(File::open_write(&path).unwrap(), &driver);
+        let call = file.call(|file| Ok((file.metadata()?.len(), std::thread::current().id())));
+        let (len, thread) = block_on(call).unwrap();
+        assert!(len == 5 && thread != std::thread::current().id());
+        let error = block_on(file.call(|file| file.map(6..).map(drop))).unwrap_err();
+        assert_eq!((error.kind(), error.path()), (ErrorKind::Invalid, path.as_path()));
+        // Without a poll there is no call.
+        drop(file.call(|file| file.set_len(0)));
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), 5);
+    }
+}
+
 /// Options apply as they do to `open`: same flags, same report, same errors.
 #[test]
 fn open_async_equals_open() {
@@ -130,7 +163,7 @@ fn ranges_are_copied_as_by_a_file() {
         let (dir, path) = temporary_file(&want);
         let source = AsyncFile::new(File::open(&path).unwrap(), &driver);
         let target = AsyncFile::new(File::create_new(dir.path().join("copy")).unwrap(), &driver);
-        let report = block_on(source.copy_range(0..u64::MAX, &target, 0)).unwrap();
+        let report = block_on(source.copy_range(.., &target, 0)).unwrap();
         assert_eq!(report.bytes(), 300_000);
         assert!(std::fs::read(target.file().path()).unwrap() == want);
         let report = block_on(source.copy_range(7..100_007, &target, 250_000)).unwrap();
@@ -250,6 +283,10 @@ fn a_commit_publishes_and_a_dropped_one_that_never_started_does_not() {
         let report = output.commit_async(Durability::Full).await.unwrap();
         assert!(report.data() && report.metadata() && report.directory());
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        let output = Output::overwrite(&path).unwrap();
+        output.file().write_all_at(b"2", 0).unwrap();
+        output.commit_len_async(1, Durability::None).await.unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"2");
         drop(file);
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     });

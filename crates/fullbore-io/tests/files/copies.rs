@@ -62,6 +62,22 @@ fn copies_work_between_all_file_systems() {
 }
 
 #[test]
+fn a_range_without_an_end_is_copied_to_the_end() {
+    everywhere(|directory| {
+        let data = bytes(10_000, 8);
+        let source = file(&directory.join("source"), &data);
+        let path = directory.join("target");
+        let target = file(&path, b"");
+        assert_eq!(source.copy_range(.., &target, 0).unwrap().bytes(), 10_000);
+        assert!(fs::read(&path).unwrap() == data);
+        assert_eq!(source.copy_range(9000.., &target, 0).unwrap().bytes(), 1000);
+        assert_eq!(source.copy_range(..=99, &target, 1000).unwrap().bytes(), 100);
+        let model = [&data[9000..], &data[..100], &data[1100..]].concat();
+        assert!(fs::read(&path).unwrap() == model);
+    });
+}
+
+#[test]
 fn blocks_are_shared_where_possible() {
     everywhere(|directory| {
         let data = bytes(1_000_000, 4);

@@ -65,9 +65,8 @@ fn a_dropping_engine_leaves_little_in_the_cache() {
             let file = File::open(&path).unwrap();
             let method = method(name).unwrap();
             let works = engine::probe(method, &file, None, false, CachePolicy::DontCache);
-            let Some(()) = fullbore_testkit::or_skip(&directory.display().to_string(), works) else {
-                continue;
-            };
+            let what = format!("{name} in {}", directory.display());
+            let Some(()) = fullbore_testkit::or_skip(&what, works) else { continue };
             // Pages in use by another processor cannot be dropped, so a busy machine gets further attempts.
             let mut seen = Vec::new();
             while seen.len() < 3 && seen.last().is_none_or(|found| !little(*found)) {

@@ -95,6 +95,25 @@ fn a_named_pipe_is_read_and_written_sequentially() {
     });
 }
 
+#[test]
+fn transfers_at_offsets_are_unsupported_on_a_pipe() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    let reader = File::from_fd(reader.into(), "reader").unwrap();
+    let writer = File::from_fd(writer.into(), "writer").unwrap();
+    for error in [
+        reader.read_at(&mut [0; 4], 0).unwrap_err(),
+        reader.read_exact_at(&mut [0; 4], 0).unwrap_err(),
+        writer.write_at(b"no", 0).unwrap_err(),
+        writer.write_all_at(b"no", 0).unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+    }
+    writer.write_all_next(b"next").unwrap();
+    let mut read = [0; 4];
+    assert_eq!(reader.read_next(&mut read).unwrap(), 4);
+    assert_eq!(&read, b"next");
+}
+
 /// A name that was a regular file in a listing and is a pipe by now: nothing waits for a writer.
 #[cfg(unix)]
 #[test]

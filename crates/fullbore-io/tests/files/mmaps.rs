@@ -13,13 +13,16 @@ fn a_mapping_shows_its_range_at_any_start() {
             assert_eq!(mmap.is_empty(), start == end);
             assert!(mmap.in_place(|bytes| *bytes == data[start..end]).unwrap());
             let mut copy = vec![0; (end - start) / 2];
-            mmap.read_at(&mut copy, (end - start) / 3).unwrap();
+            mmap.read_exact_at(&mut copy, (end - start) / 3).unwrap();
             assert!(copy == data[start + (end - start) / 3..][..copy.len()]);
-            let error = mmap.read_at(&mut [0; 2], end - start - (end - start).min(1)).unwrap_err();
+            let error = mmap.read_exact_at(&mut [0; 2], end - start - (end - start).min(1)).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Invalid);
-            assert!(mmap.read_at(&mut [0; 2], usize::MAX).is_err());
+            assert!(mmap.read_exact_at(&mut [0; 2], usize::MAX).is_err());
         }
         assert_eq!(file.map(5..100_001).unwrap_err().kind(), ErrorKind::Invalid);
+        assert!(file.map(..).unwrap().in_place(|bytes| *bytes == data[..]).unwrap());
+        assert!(file.map(99_000..).unwrap().in_place(|bytes| *bytes == data[99_000..]).unwrap());
+        assert_eq!(file.map(100_001..).unwrap_err().kind(), ErrorKind::Invalid);
         #[expect(clippy::reversed_empty_ranges)]
         let backwards = 9..3;
         assert_eq!(file.map(backwards).unwrap_err().kind(), ErrorKind::Invalid);
@@ -45,15 +48,15 @@ fn ripgrep_579_truncation_under_a_mapping_is_an_error_not_a_signal() {
             let kept = file.map(0..1000).unwrap();
             file.set_len(len).unwrap();
             let mut copy = vec![0; 100_000];
-            assert_eq!(mmap.read_at(&mut copy, 0).unwrap_err().kind(), ErrorKind::Changed, "{len}");
+            assert_eq!(mmap.read_exact_at(&mut copy, 0).unwrap_err().kind(), ErrorKind::Changed, "{len}");
             let counted = mmap.in_place(|bytes| bytes.iter().map(|&byte| u64::from(byte)).sum::<u64>());
             assert_eq!(counted.unwrap_err().kind(), ErrorKind::Changed);
-            let error = writable.write_at(&data[10..], 0).unwrap_err();
+            let error = writable.write_all_at(&data[10..], 0).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Changed);
             assert!(error.to_string().contains("truncated"), "{error}");
             assert!(writable.flush().is_err());
             // The remaining bytes of the file can be mapped again.
-            assert_eq!(kept.read_at(&mut copy[..1000], 0).is_ok(), len > 0);
+            assert_eq!(kept.read_exact_at(&mut copy[..1000], 0).is_ok(), len > 0);
             assert_eq!(fs::read(&path).unwrap().len() as u64, len);
             assert!(file.map(0..len).unwrap().in_place(|bytes| *bytes == data[..len as usize]).unwrap());
         }
@@ -71,12 +74,12 @@ fn a_truncated_mapping_larger_than_memory_is_an_error_not_a_signal() {
     let mmap = file.map(0..len).unwrap();
     let mut writable = file.map_writable(0..len).unwrap();
     file.set_len(0).unwrap();
-    assert_eq!(mmap.read_at(&mut [0], 4096).unwrap_err().kind(), ErrorKind::Changed);
+    assert_eq!(mmap.read_exact_at(&mut [0], 4096).unwrap_err().kind(), ErrorKind::Changed);
     // In this mode the system counts all writable pages.
     if fs::read_to_string("/proc/sys/vm/overcommit_memory").is_ok_and(|mode| mode.trim() == "2") {
         return eprintln!("skipped: the system never overcommits memory");
     }
-    assert_eq!(writable.write_at(&[1], 4096).unwrap_err().kind(), ErrorKind::Changed);
+    assert_eq!(writable.write_all_at(&[1], 4096).unwrap_err().kind(), ErrorKind::Changed);
 }
 
 /// The system protects the mapping, and the error states it. Extension is possible.
@@ -108,17 +111,17 @@ fn writes_to_a_mapping_reach_the_file() {
         let mut mmap = file.map_writable(5000..50_000).unwrap();
         for (index, at) in [0, 1, 4095, 30_000, 44_000].into_iter().enumerate() {
             let data = bytes(1000, index as u64);
-            mmap.write_at(&data, at).unwrap();
+            mmap.write_all_at(&data, at).unwrap();
             model[5000 + at..][..1000].copy_from_slice(&data);
         }
         // SAFETY: nothing else uses the mapped bytes.
         unsafe { mmap.with(|bytes| bytes[44_999] = 7) }.unwrap();
         model[49_999] = 7;
-        assert_eq!(mmap.write_at(&[0; 2], 44_999).unwrap_err().kind(), ErrorKind::Invalid);
+        assert_eq!(mmap.write_all_at(&[0; 2], 44_999).unwrap_err().kind(), ErrorKind::Invalid);
         mmap.flush().unwrap();
         assert!(fs::read(&path).unwrap() == model);
         let mut read = vec![0; 45_000];
-        mmap.read_at(&mut read, 0).unwrap();
+        mmap.read_exact_at(&mut read, 0).unwrap();
         assert!(read == model[5000..]);
     });
 }
@@ -134,7 +137,7 @@ fn a_failed_write_to_a_truncated_file_does_not_show_after_extension() {
         file.set_len(5000).unwrap();
         let mut mmap = file.map_writable(0..5000).unwrap();
         file.set_len(100).unwrap();
-        assert_eq!(mmap.write_at(&[7; 200], 50).unwrap_err().kind(), ErrorKind::Changed);
+        assert_eq!(mmap.write_all_at(&[7; 200], 50).unwrap_err().kind(), ErrorKind::Changed);
         assert_eq!(
             // SAFETY: nothing else uses the mapped bytes.
             unsafe { mmap.with(|bytes| bytes[..300].fill(8)) }.unwrap_err().kind(),
@@ -160,7 +163,7 @@ fn threads_share_a_mapping() {
                     let (mmap, data) = (&mmap, &data);
                     scope.spawn(move || {
                         let mut copy = vec![0; 1 << 18];
-                        let result = mmap.read_at(&mut copy, index << 18);
+                        let result = mmap.read_exact_at(&mut copy, index << 18);
                         assert_eq!(result.is_err(), expect_error);
                         assert!(expect_error || copy == data[index << 18..][..1 << 18]);
                     });
@@ -185,7 +188,7 @@ fn a_sent_bus_error_ends_the_process() {
     if std::env::var_os(CHILD).is_some() {
         let file = File::open("Cargo.toml").unwrap();
         let mmap = file.map(0..10).unwrap();
-        mmap.read_at(&mut [0; 10], 0).unwrap();
+        mmap.read_exact_at(&mut [0; 10], 0).unwrap();
         let kill = format!("kill -BUS {}", std::process::id());
         let _ = std::process::Command::new("sh").args(["-c", &kill]).status();
         std::thread::sleep(Duration::from_secs(20));

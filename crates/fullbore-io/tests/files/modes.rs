@@ -222,6 +222,22 @@ fn a_directory_is_refused_by_every_combination_of_options() {
 }
 
 #[test]
+fn create_truncates_and_the_file_can_be_read() {
+    everywhere(|directory| {
+        let path = directory.join("file");
+        for before in [None, Some(b"old bytes".as_slice())] {
+            put(&path, before);
+            let file = File::create(&path).unwrap();
+            assert_eq!(fs::read(&path).unwrap(), b"");
+            file.write_all_at(b"new", 0).unwrap();
+            let mut read = [0; 3];
+            file.read_exact_at(&mut read, 0).unwrap();
+            assert_eq!(&read, b"new");
+        }
+    });
+}
+
+#[test]
 fn concurrent_open_or_create_calls_all_succeed() {
     everywhere(|directory| {
         let path = directory.join("file");

@@ -40,6 +40,23 @@ fn share_none_excludes_all_others_and_truncation_follows_the_lock() {
     });
 }
 
+/// As while a child is being started, which has the descriptor for a moment.
+#[cfg(unix)]
+#[test]
+fn share_none_ends_with_the_handle_even_if_a_child_has_the_descriptor() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    let open = |mode| OpenOptions::new().mode(mode).share(Share::NONE).open(&path);
+    let file = open(Mode::CreateNew).unwrap();
+    let of_child = std::os::fd::AsFd::as_fd(&file).try_clone_to_owned().unwrap();
+    // These use a duplicate, too.
+    file.metadata().unwrap();
+    file.set_times(fs::FileTimes::new()).unwrap();
+    drop(file);
+    open(Mode::Open).expect("the lock has ended");
+    drop(of_child);
+}
+
 // Wine finds the end and writes in two steps.
 #[cfg(unix)]
 #[test]
@@ -318,6 +335,7 @@ fn hints_without_read_ahead_are_refused() {
     assert!(matches!(file.advise(0..10, Hint::WillNeed), Support::Unsupported(_)));
     let here = File::open(std::env::current_exe().unwrap()).unwrap();
     assert_eq!(here.advise(0..4096, Hint::WillNeed), Support::Native);
+    assert_eq!(here.advise(.., Hint::WillNeed), Support::Native);
     assert!(matches!(here.advise(7..7, Hint::WillNeed), Support::Unsupported(_)));
 }
 

@@ -37,6 +37,17 @@ fn bytes_that_a_stream_holds_prevent_the_commit() {
 }
 
 #[test]
+fn bytes_of_a_stream_over_the_file_of_an_output_prevent_the_commit() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = File::create_new(directory.path().join("file")).unwrap();
+    let output = Output::from(file.clone());
+    let mut stream = FileStream::new(file);
+    stream.write_all(b"pending").unwrap();
+    assert_eq!(output.commit(Durability::None).unwrap_err().kind(), ErrorKind::Invalid);
+    stream.close().unwrap();
+}
+
+#[test]
 fn a_path_that_only_a_directory_can_have_is_no_output() {
     everywhere(|directory| {
         let place = directory.to_str().unwrap();

@@ -29,7 +29,7 @@ fn a_poisoned_file_refuses_blocks_copies_and_mapped_bytes() {
                 ("clone", other.clone_range(0..4096, &file, 0)),
                 ("copy", other.copy_range(0..u64::MAX, &file, 0).map(drop)),
                 ("copy within", file.copy_range(0..4096, &file, 8192).map(drop)),
-                ("write a mapping", window.write_at(b"no", 0)),
+                ("write a mapping", window.write_all_at(b"no", 0)),
                 // SAFETY: nothing else uses the mapped bytes.
                 ("change a mapping", unsafe { window.with(|bytes| bytes[0] ^= 1) }),
                 ("flush a mapping", window.flush()),
@@ -40,7 +40,7 @@ fn a_poisoned_file_refuses_blocks_copies_and_mapped_bytes() {
             }
             // Reads still work, and nothing has changed.
             assert_eq!(file.copy_range(0..4096, &other, 0).unwrap().bytes(), 4096);
-            window.read_at(&mut [0; 100], 0).unwrap();
+            window.read_exact_at(&mut [0; 100], 0).unwrap();
             assert!(fs::read(&path).unwrap() == content, "{cache:?}");
         }
     });
@@ -53,7 +53,7 @@ fn a_failed_flush_of_a_mapping_poisons_the_file() {
         let file = File::create_new(directory.join("file")).unwrap().with_faults(&plan);
         file.set_len(5000).unwrap();
         let mut window = file.map_writable(10..5000).unwrap();
-        window.write_at(b"bytes", 0).unwrap();
+        window.write_all_at(b"bytes", 0).unwrap();
         assert_eq!(window.flush().unwrap_err().kind(), ErrorKind::Io);
         assert!(poisoned(&window.flush().unwrap_err()), "no retry succeeds");
         assert!(poisoned(&file.write_at(b"more", 0).unwrap_err()));
@@ -76,7 +76,7 @@ fn calls_without_space_change_nothing() {
             ("allocate", file.allocate_and_extend(200_000)),
             ("zero", file.zero_range(49_999..50_001)),
             ("copy", other.copy_range(0..50_000, &file, 50_000).map(drop)),
-            ("write a mapping", window.write_at(&[0; 2], 49_999)),
+            ("write a mapping", window.write_all_at(&[0; 2], 49_999)),
             ("clone", other.clone_range(49_152..53_248, &file, 49_152)),
         ];
         for (what, result) in refused {
@@ -87,7 +87,7 @@ fn calls_without_space_change_nothing() {
         // Holes need no space, and calls that fit succeed.
         let punched = made(file.punch_hole(60_000..70_000));
         made(file.reserve(0..50_000));
-        window.write_at(&[7; 10], 49_990).unwrap();
+        window.write_all_at(&[7; 10], 49_990).unwrap();
         // A copy stops at the end of the space; blocks are shared completely or not at all.
         other.copy_range(0..100_000, &file, 0).unwrap_err();
         let found = fs::read(&path).unwrap();
@@ -118,12 +118,12 @@ fn the_plan_records_every_call_in_order() {
         made(file.reserve(1..4097));
         expected.push(Event::Allocated { offset: 1, len: 4096 });
         let mut window = file.map_writable(4000..9000).unwrap();
-        window.write_at(b"bytes", 0).unwrap();
+        window.write_all_at(b"bytes", 0).unwrap();
         window.flush().unwrap();
         expected.push(Event::SyncedRange { offset: 4000, len: 5000 });
         assert_eq!(plan.events(), expected);
         let transfers = plan.counts().transfers;
-        window.read_at(&mut [0; 10], 0).unwrap();
+        window.read_exact_at(&mut [0; 10], 0).unwrap();
         // SAFETY: nothing else uses the mapped bytes.
         unsafe { window.with(|bytes| bytes[0] = 1) }.unwrap();
         assert_eq!(plan.counts().transfers, transfers + 2);

@@ -159,14 +159,14 @@ impl Run {
                 let mmap = file.map(span.range())?;
                 let model = &model[span.offset..span.end()];
                 mmap.in_place(|bytes| assert!(bytes == model, "{}", differ(bytes, model)))?;
-                assert!(mmap.read_at(&mut [0], span.len).is_err());
-                assert!(mmap.read_at(&mut [0], usize::MAX).is_err());
+                assert!(mmap.read_exact_at(&mut [0], span.len).is_err());
+                assert!(mmap.read_exact_at(&mut [0], usize::MAX).is_err());
             }
             Operation::MapWrite { source, flush } => {
                 let data = taken(source, &span);
                 let mut mmap = file.map_writable(span.range())?;
-                mmap.write_at(data, 0)?;
-                assert!(mmap.write_at(&[0], usize::MAX).is_err());
+                mmap.write_all_at(data, 0)?;
+                assert!(mmap.write_all_at(&[0], usize::MAX).is_err());
                 model[span.offset..span.end()].copy_from_slice(data);
                 if flush && !data.is_empty() {
                     mmap.flush()?;
@@ -312,7 +312,7 @@ impl Run {
         let Some(Kept { file, start, mmap }) = &self.kept else { return Ok(()) };
         let model = &self.models[*file];
         let into = &mut self.memory[..mmap.len()];
-        let result = mmap.read_at(into, 0);
+        let result = mmap.read_exact_at(into, 0);
         if *start + mmap.len() > model.len() {
             assert_eq!(result.unwrap_err().kind(), ErrorKind::Changed);
             // Its zero pages are permanent.
@@ -330,7 +330,7 @@ impl Run {
         let model = &mut self.models[*file];
         let place = place % (mmap.len() + 1);
         let data = &SOURCE[source..][..len.min(mmap.len() - place)];
-        let result = mmap.write_at(data, place);
+        let result = mmap.write_all_at(data, place);
         if *start + mmap.len() > model.len() {
             assert_eq!(result.unwrap_err().kind(), ErrorKind::Changed);
             self.kept = None;

@@ -264,7 +264,7 @@ impl fmt::Display for Integer {
 /// Minimum length of a repeated short key, in bytes: long vectors fit, and the key stays in the nearest cache.
 const LAID_OUT: usize = 4096;
 
-/// Exclusive-or with `key`, repeated over the file; it is its own inverse. An empty key changes nothing.
+/// Combines the bytes with `key`, repeated over the file, by exclusive-or; it is its own inverse. An empty key changes nothing.
 pub fn xor(key: &[u8]) -> Map {
     Map(Box::new(Xor::new(if key.is_empty() { &[0] } else { key }, Kernel::Simd)))
 }

@@ -25,7 +25,7 @@ const OPERATIONS: &[Operation] = &[
     },
     Operation {
         usage: "rot13",
-        summary: "rotate letters by 13 of 26; rot13 reverses itself",
+        summary: "rotate letters by 13 of 26; its own inverse",
         build: |_, kernel| maps::Rotate::HALF.built("rot13", kernel),
     },
     Operation {

@@ -32,7 +32,8 @@ impl Split {
     }
 }
 
-/// An operation that replaces each run of bytes by another of the same length at the same offset.
+/// An operation that replaces each run of bytes by another of the same length at the same offset. Its `Display` form names it in
+/// error messages.
 ///
 /// **Law:** for every cut that [`split`](Self::split) allows, the transformed parts equal the transformed whole.
 ///
@@ -86,7 +87,7 @@ pub trait Transform: fmt::Display + Send + Sync {
     }
 }
 
-/// A source of bytes that can produce any run of its data without the runs before it.
+/// A source of bytes that can produce any run of its data without the runs before it. Programs name it by its `Display` form.
 ///
 /// ```
 /// use fullbore::operation::Generate;
@@ -222,7 +223,7 @@ pub trait Search: Send + Sync {
     /// Returns the result for the part's [own](Part::own) records. Several threads receive parts, in any order.
     fn search(&self, part: &Part<'_>) -> Self::Found;
 
-    /// Returns the memory of a result in bytes beside its own size: pending results stay within the budget.
+    /// Returns the memory of a result in bytes besides its own size: pending results stay within the budget.
     fn weight(&self, found: &Self::Found) -> usize {
         let _ = found;
         0

@@ -47,7 +47,9 @@ impl CheckedInput {
 
     /// Fails if it changed since the start.
     pub(super) fn is_unchanged(&self) -> Result<()> {
-        if self.regular_len().is_none() {
+        // The length of a file that was partly read before is not fixed, but its content is.
+        let partly_read = self.file.start() > 0 && self.before.len > 0;
+        if self.regular_len().is_none() && !partly_read {
             return Ok(());
         }
         self.file.check_unchanged(&self.before)

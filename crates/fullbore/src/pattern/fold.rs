@@ -18,7 +18,7 @@ use fullbore_io::lock::Mutex;
 ///
 /// # Errors
 /// The system's, with path and offset; [`ErrorKind::Changed`](crate::error::ErrorKind::Changed) if the input was truncated or
-/// modified meanwhile; [`ErrorKind::Cancelled`](crate::error::ErrorKind::Cancelled) if it was cancelled;
+/// modified during the run; [`ErrorKind::Cancelled`](crate::error::ErrorKind::Cancelled) if it was cancelled;
 /// [`ErrorKind::Memory`](crate::error::ErrorKind::Memory) for a record longer than a quarter of the strategy's budget.
 pub fn fold<'c, F: Fold>(
     operation: &F,
@@ -132,7 +132,8 @@ pub fn fold_bytes<F: Fold>(operation: &F, bytes: &[u8]) -> F::State {
     state
 }
 
-/// Passes whole records to `fold`; records cut at the ends of a part are carried until the neighbouring part is merged.
+/// A fold that passes whole records to `fold`; records cut at the ends of a part are carried until the neighbouring part is
+/// merged.
 pub(super) struct Records<'f, F> {
     pub(super) fold: &'f F,
     pub(super) delimiter: u8,

@@ -26,12 +26,12 @@ impl<'a> Holes<'a> {
             return offset;
         }
         if !self.hole.contains(&offset) {
-            self.ask(offset);
+            self.locate(offset);
         }
         if self.hole.contains(&offset) { self.hole.end } else { offset }
     }
 
-    fn ask(&mut self, offset: u64) {
+    fn locate(&mut self, offset: u64) {
         let last = self.base + self.end;
         let found = self.file.seek_data(self.base + offset).and_then(|data| {
             let data = data.map_or(last, |data| data.min(last));
@@ -49,7 +49,7 @@ impl<'a> Holes<'a> {
     }
 }
 
-/// Distributes stripes from front to back.
+/// A queue of stripes, from front to back.
 pub(super) struct StripeQueue<'a> {
     next: u64,
     end: u64,

@@ -42,7 +42,7 @@ impl Scope {
 }
 
 impl Order {
-    /// Requests for a file of `blocks` blocks.
+    /// Returns the number of requests for a file of `blocks` blocks.
     pub fn count(self, blocks: u64) -> u64 {
         match self {
             Self::Sequential => blocks,

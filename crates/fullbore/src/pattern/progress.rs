@@ -20,12 +20,13 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Bytes done so far.
+    /// Returns the number of bytes done so far, by all runs with this progress.
     pub fn bytes_done(&self) -> u64 {
         self.bytes_done.load(Ordering::Relaxed)
     }
 
-    /// Cancels the run, which ends soon with [`ErrorKind::Cancelled`].
+    /// Cancels the run, and every later one with this progress: each ends soon with [`ErrorKind::Cancelled`]. A new run needs
+    /// a new progress.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }

@@ -322,7 +322,7 @@ impl BoundaryBuffer {
         }
     }
 
-    /// Passes the records that are out of reach of the bytes to come to `look`, and keeps the others; `None` if there are none.
+    /// Passes to `look` the records out of reach of the bytes that follow, and keeps the others; `None` if there are none.
     fn cut<R>(&mut self, look: impl FnOnce(&Part<'_>) -> R) -> Option<R> {
         // The search for records in a buffer that has too few is repeated at twice the length.
         self.due = 2 * self.bytes.len();

@@ -77,7 +77,7 @@ pub(super) type GrowingWork<'w> = dyn Fn(usize, &dyn Fn(usize)) + Sync + 'w;
 pub(super) fn on_more_threads(workers: usize, one: &GrowingWork<'_>, lost: &(dyn Fn() + Sync)) {
     fn run<'scope>(scope: &'scope Scope<'scope, '_>, workers: Range<usize>, one: &'scope GrowingWork<'_>) {
         let start = |worker: usize| {
-            // Without another thread, there is one worker less.
+            // Without another thread, there is one fewer worker.
             let run = move || run(scope, worker..worker + 1, one);
             let _ = std::thread::Builder::new().spawn_scoped(scope, run);
         };
@@ -115,7 +115,7 @@ impl FirstError {
     }
 }
 
-/// Counts setup CPU time in seconds, user and system; nothing if the system does not report it.
+/// A counter of setup CPU time in seconds, user and system; it counts nothing if the system does not report it.
 pub(super) struct SetupCpu {
     /// CPU time of the thread when counting started or resumed.
     since: Option<ProcessUsage>,

@@ -17,7 +17,7 @@ use crate::strategy::{RunStrategy, Strategy};
 /// Runs `operation` from `input` to `output`, which is complete and has its name on return.
 ///
 /// # Errors
-/// The system's, with path and offset; [`ErrorKind::Changed`] if the input was truncated or modified meanwhile;
+/// The system's, with path and offset; [`ErrorKind::Changed`] if the input was truncated or modified during the run;
 /// [`ErrorKind::SameFile`] if the output is the input; [`ErrorKind::Unsupported`] if the method moves bytes inside the kernel and
 /// the operation changes them, and for an operation that cannot be applied to parts (operations with [`Split::Delimiter`] or
 /// [`Split::Overlap`] have to be folds). After an error the old output is unchanged, unless it is overwritten in place.

@@ -32,7 +32,7 @@ impl Contenders {
         self.cached.iter().chain(&self.uncached)
     }
 
-    /// The contenders of a run whose parts are all of one kind.
+    /// Returns the contenders of a run whose parts are all of one kind.
     pub fn of_one_kind(&self) -> &[Contender] {
         if self.cached.is_empty() { &self.uncached } else { &self.cached }
     }

@@ -58,7 +58,7 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
             one.zip(first)
         });
         let (expected, deviation) = match known {
-            // The interval is about four standard deviations long. A rate of yesterday holds today within 5%.
+            // The interval is about four standard deviations long. A rate measured yesterday holds today within 5%.
             Some((one, first)) => ((one.rate / first.rate).ln(), ((one.high / one.low).ln() / 4.0).max(0.05)),
             None => (expected, deviation),
         };
@@ -110,7 +110,8 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
         // Reads through the page cache complete an almost fully cached file; direct reads would leave it incomplete.
         let direct = plan_input.cached.is_none_or(|share| share < COMPLETE);
         if let Some(deep) = plan_input.deep_reads(&base).filter(|_| direct) {
-            // Of a file with cached parts, all workers read the others, as far as they are free; or one, if they are written, too.
+            // The uncached parts of a partly cached file are read by all free workers; one worker is a contender too if the parts
+            // are also written.
             if !plan_input.is_mixed() || writes || workers == 1 {
                 add(&mut found.uncached, deep.clone().with_workers(1), device(DEEP));
             }

@@ -96,7 +96,7 @@ impl fmt::Display for Evidence {
             }
             Self::Workers { workers: 1, processors: 1 } => f.write_str("1 worker: there is one processor"),
             Self::Workers { workers, processors } if workers == processors => {
-                write!(f, "{workers} workers: as many as processors ({processors})")
+                write!(f, "{workers} workers: one per processor ({processors})")
             }
             Self::Workers { workers, processors } => {
                 write!(f, "{workers} workers: more gain nothing on one file ({processors} processors)")
@@ -104,7 +104,7 @@ impl fmt::Display for Evidence {
             Self::Serial(serial) => write!(f, "1 worker: {serial}"),
             Self::NoLength => f.write_str("the input is read sequentially: its length is unknown"),
             Self::Small { len } => {
-                write!(f, "1 worker: {} take less time than starting a thread", size::human(*len))
+                write!(f, "1 worker: processing {} takes less time than starting a thread", size::human(*len))
             }
             Self::Rotational => f.write_str("1 worker, sequential: rotational media, where seeks cost most"),
             Self::TargetInMemory => f.write_str(
@@ -166,11 +166,11 @@ impl fmt::Display for Reason {
             }
             Self::ReadsFromDevice => "would read from the device what memory holds",
             Self::NothingToWaitFor => "gains nothing in the page cache, where requests do not wait",
-            Self::ShallowReadAhead => "reads ahead less deep than the device can serve",
+            Self::ShallowReadAhead => "reads ahead less deeply than the device can serve",
             Self::MovesEnd => "allocates and moves the end of the file at every write",
             Self::Unsupported(reason) => reason,
             Self::Measured { rate, share } => {
-                return write!(f, "measured {}, {share:.2} of that", size::rate(*rate));
+                return write!(f, "measured {}, {share:.2} of the best", size::rate(*rate));
             }
         })
     }

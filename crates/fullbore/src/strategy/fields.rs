@@ -7,7 +7,7 @@ use fullbore_io::buf::{HUGE_PAGE, Pool};
 use fullbore_io::engine::{CachePolicy, Method, method};
 use fullbore_io::{names, size};
 
-/// Memory budget of a run's buffers, in bytes, unless specified.
+/// Default memory budget of a run, in bytes.
 pub const BUDGET: u64 = 64 << 20;
 
 /// Distribution of stripes to workers.
@@ -86,7 +86,7 @@ pub struct Strategy {
 }
 
 impl Strategy {
-    /// One worker with buffered requests of 256 KiB: works everywhere, and is the fastest for one worker on most
+    /// Returns one worker with buffered requests of 256 KiB: it works everywhere, and is the fastest for one worker on most
     /// machines (GNU coreutils measured the same size on eleven, `ioblksize.h`).
     pub fn plain() -> Self {
         Self {
@@ -106,7 +106,7 @@ impl Strategy {
         }
     }
 
-    /// The same with so many workers, which take stripes from a queue if there are several.
+    /// The same with this many workers, which take stripes from a queue if there are several.
     pub(crate) fn with_workers(self, workers: usize) -> Self {
         let model = if workers > 1 { Model::Pool } else { Model::Serial };
         Self { workers, model, ..self }
@@ -121,7 +121,7 @@ impl Strategy {
                 == (&other.read_cache, &other.write_cache, &other.completion)
     }
 
-    /// Memory for its buffers and mapped parts, in bytes. Files mapped whole are in the page cache, and do not count.
+    /// Returns the memory for its buffers and mapped parts, in bytes. Files mapped whole are in the page cache, and do not count.
     ///
     /// ```
     /// use fullbore::buf::Pool;
@@ -156,7 +156,7 @@ impl Strategy {
         Pool::allocate(count, request, direct && fits && len >= LEAST)
     }
 
-    /// The same as [`Strategy::memory`], of so many workers.
+    /// The same as [`Strategy::memory`], for this many workers.
     pub(crate) fn memory_of(&self, workers: usize) -> u64 {
         let per_worker = |method: &Method| match (method.capabilities.mapped, self.window) {
             (true, Some(window)) => window.max(self.request),

@@ -42,7 +42,6 @@ impl Plan {
             let works = match (input, output.filter(|output| output.seekable()), self.plan_input.len) {
                 (Some(input), Some(output), Some(_)) => {
                     engine::probe(copy_in_kernel, output.file(), Some(input), true, CachePolicy::Keep)
-                        .map_err(|unsupported| unsupported.reason)
                 }
                 _ => Err("it works only from file to file".into()),
             };
@@ -128,7 +127,7 @@ impl Plan {
         }
         strategy.stripe = whole_stripe(strategy.stripe, strategy.request);
         if strategy.workers > 1 && strategy.model == Model::Serial {
-            self.notes.push("workers=1: model=serial has one".into());
+            self.notes.push("workers=1: model=serial uses one worker".into());
             strategy.workers = 1;
         }
         if let Some(reason) = self.plan_input.serial.filter(|_| strategy.workers > 1) {
@@ -137,7 +136,7 @@ impl Plan {
         }
         if self.plan_input.purpose == Purpose::Compare && strategy.model == Model::Striped {
             self.notes.push(
-                "model=pool in place of striped: the search for the first difference starts at the front"
+                "model=pool instead of striped: the search for the first difference starts at the front"
                     .into(),
             );
             strategy.model = Model::Pool;
@@ -162,7 +161,7 @@ impl Plan {
         let replaced = [(strategy.read, read), (strategy.write, write)];
         let mut notes: Vec<_> = (replaced.iter().filter(|(method, plain)| method.name != plain.name))
             .map(|(method, plain)| {
-                format!("{} in place of {}: stripes are hashed or read back", plain.name, method.name)
+                format!("{} instead of {}: stripes are hashed or read back", plain.name, method.name)
             })
             .collect();
         notes.dedup();
@@ -178,7 +177,7 @@ impl Plan {
         let most = (strategy.budget / (2 * units.len)).max(1) as usize;
         if strategy.workers > most {
             self.notes.push(format!(
-                "workers={most}: more would take over {} of memory",
+                "workers={most}: more would exceed {} of memory",
                 size::exact(strategy.budget)
             ));
             strategy.workers = most;
@@ -186,7 +185,7 @@ impl Plan {
         strategy.model = if strategy.workers > 1 { Model::Pool } else { Model::Serial };
     }
 
-    /// Keeps the memory budget: by smaller mapped parts, then by fewer workers or less depth, whichever is larger, and at last by
+    /// Keeps the memory budget: by smaller mapped parts, then by fewer workers or less depth, whichever is larger, and finally by
     /// smaller requests.
     fn fit_memory(&mut self) {
         let strategy = &mut self.strategy;
@@ -219,7 +218,7 @@ impl Plan {
         };
         let (depth, workers, budget) = (strategy.depth, strategy.workers, size::exact(strategy.budget));
         let note = format!(
-            "{request}{window}depth={depth}, workers={workers}: more would take over {budget} of memory"
+            "{request}{window}depth={depth}, workers={workers}: more would exceed {budget} of memory"
         );
         self.notes.push(note);
     }
@@ -271,7 +270,7 @@ fn fitting(
         None if method == buffered() && cache == CachePolicy::Keep => return Ok((method, None)),
         None => match engine::probe_once(method, file, write, cache) {
             Ok(()) => return Ok((method, None)),
-            Err(unsupported) => unsupported.reason,
+            Err(reason) => reason,
         },
     };
     if insists {
@@ -281,7 +280,7 @@ fn fitting(
     if file.kind() != FileKind::Regular && file.kind() != FileKind::BlockDevice {
         return Ok((instead, None));
     }
-    Ok((instead, Some(format!("{way}={} in place of {}: {reason}", instead.name, method.name))))
+    Ok((instead, Some(format!("{way}={} instead of {}: {reason}", instead.name, method.name))))
 }
 
 /// The error of a method that does not work on the file at `path`, or on any if there is none.

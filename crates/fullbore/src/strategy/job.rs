@@ -51,7 +51,7 @@ const KINDS: [(Kind, &str); 8] = [
 ];
 
 impl ProfileJob {
-    /// Every job with its name.
+    /// Returns every job with its name.
     pub fn all() -> impl Iterator<Item = (Self, String)> {
         let states = [(CacheState::Warm, "warm"), (CacheState::Cold, "cold")];
         let with = move |(job, name): (Kind, &str)| {

@@ -15,7 +15,7 @@ use super::profile::{Profile, key};
 use super::selection::{Adaptive, RunStrategy, Selection, Selections};
 use super::spec::StrategySpec;
 use fullbore_io::buf::BlockMemory;
-use fullbore_io::engine::{self, CachePolicy, Method, deep_method, method};
+use fullbore_io::engine::{self, CachePolicy, deep_method, method};
 #[cfg(doc)]
 use fullbore_io::error::ErrorKind;
 use fullbore_io::error::Result;
@@ -50,7 +50,7 @@ pub struct Plan {
     pub(super) selections: Arc<Selections>,
 }
 
-/// Plans runs from the user's spec and the measurements of this machine.
+/// A planner of runs, from the user's spec and the measurements of this machine.
 ///
 /// ```
 /// use fullbore::error::ErrorKind;
@@ -220,9 +220,7 @@ impl<'a> Planner<'a> {
         let is_view = facts.purpose.views() && facts.is_cached();
         facts.adapts &= facts.among_files || !facts.is_short() || facts.is_mixed() || is_view;
         facts.rotational = !facts.is_cached() && probe::rotational(input);
-        let works = |method: &'static Method, cache: CachePolicy| {
-            engine::probe_once(method, input, false, cache).map_err(|unsupported| unsupported.reason)
-        };
+        let works = |method, cache| engine::probe_once(method, input, false, cache);
         let wanted = facts.is_uncached() || facts.adapts && !facts.is_cached();
         if wanted && !facts.rotational {
             facts.no_deep_reads = works(deep_method(), CachePolicy::Direct).err();

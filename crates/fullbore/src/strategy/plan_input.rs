@@ -204,9 +204,9 @@ impl PlanInput {
         if self.no_deep_reads.is_some() {
             return None;
         }
-        // Which depth is best depends on the hour where storage is shared: 20 to 200 MB took 0.72 to 1.1 of the time with 8 MiB in
-        // flight in place of 1.75 MiB. A shorter run notices how long its buffers take to get their memory: seven of 256 KiB, with
-        // the room for unaligned ends, fit one huge page.
+        // On shared storage the best depth varies from hour to hour: 20 to 200 MB took 0.72 to 1.1 of the time with 8 MiB in
+        // flight instead of 1.75 MiB. In a shorter run the allocation of the buffers takes a noticeable share: seven of 256 KiB,
+        // with the room for unaligned ends, fit one huge page.
         let (request, depth, requests): (usize, usize, usize) = match self.len {
             Some(len) if len < MIXED => (256 << 10, 7, 7),
             // With short stripes the workers end together. Two files keep the device as busy with half the requests each.

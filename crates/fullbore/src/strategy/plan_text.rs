@@ -18,7 +18,7 @@ impl fmt::Display for Plan {
         }
         if let Some(spec_text) = &self.spec_text {
             writeln!(f, "specified: {spec_text}")?;
-            writeln!(f, "auto would take: {}", self.decision.strategy)?;
+            writeln!(f, "auto would choose: {}", self.decision.strategy)?;
         }
         if self.is_by_parts() {
             for (parts, list) in [("cached", cached), ("other", uncached)] {

@@ -9,7 +9,7 @@ use fullbore_io::error::ParseError;
 use fullbore_io::probe;
 use fullbore_io::size;
 
-/// The specified fields; the chooser fills in the others. Parses from a name (`cci-mt`), fields
+/// The specified fields; the planner chooses the others. Parses from a name (`cci-mt`), fields
 /// (`method=mmap,workers=2,request=256K`), or a name and fields that change it (`cci-mt,workers=4`). The name of an access
 /// method stands for `method=` (`mmap,workers=2`). With `auto` and fields (`auto,mmap`) a long run tries values of the other
 /// fields; without `auto`, it keeps the strategy.
@@ -460,10 +460,10 @@ mod tests {
             ("method=floppy", "no access method \"floppy\""),
             ("depth=0", "1 to 1024"),
             ("workers=many", "1 to 256"),
-            ("request=1T", "1 to 32M"),
+            ("request=1T", "request=1T: must be 1 to 32M"),
             ("colour=red", "no field \"colour\""),
             ("request=4K,cci", "has no value"),
-            ("alloc=maybe", "one of extend, size, fallocate"),
+            ("alloc=maybe", "\"maybe\" is not one of extend, size, fallocate"),
             ("", "no strategy \"\""),
         ] {
             let error = text.parse::<StrategySpec>().unwrap_err().to_string();

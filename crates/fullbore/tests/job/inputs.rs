@@ -40,6 +40,28 @@ fn a_partly_read_file_continues_at_its_position_and_a_pipe_is_read_to_its_end() 
 }
 
 #[test]
+fn a_partly_read_file_that_changes_is_an_error() {
+    let (_directory, path, _) = directory();
+    let mut file = fs::File::open(&path).unwrap();
+    file.seek(SeekFrom::Start(10)).unwrap();
+    let change = || {
+        let file = fs::File::options().write(true).open(&path).unwrap();
+        file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+    };
+    let fold = fold_fn(|| (), |(), _bytes| change(), |(), ()| {});
+    assert_eq!(fullbore::fold(&fold, file).unwrap_err().kind(), ErrorKind::Changed);
+}
+
+#[test]
+fn a_pair_has_the_bytes_from_the_positions_of_its_files_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = write_file(directory.path(), "file", [7; 20]);
+    let mut file = fs::File::open(&path).unwrap();
+    file.seek(SeekFrom::Start(10)).unwrap();
+    assert_eq!(Job::new().pair(file, &path).unwrap().skip([2, 0]).common_len(), Some(8));
+}
+
+#[test]
 fn a_pipe_equals_itself() {
     let (reader, _writer) = std::io::pipe().unwrap();
     let pipe = fullbore::file::File::try_from(fs::File::from(fullbore::sys::Handle::from(reader))).unwrap();

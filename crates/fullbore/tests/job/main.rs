@@ -216,12 +216,6 @@ fn an_executor_may_be_used_while_it_emits() {
 }
 
 #[test]
-fn an_invalid_strategy_is_an_error_that_names_the_field() {
-    let error = Job::new().strategy("method=teleport").unwrap_err();
-    assert!(error.to_string().contains("teleport"), "{error}");
-}
-
-#[test]
 fn settings_override_the_fields_of_a_strategy_in_any_order() {
     use fullbore::engine::CachePolicy;
     let text = "request=64K,workers=3,budget=8M,cache=keep";
@@ -264,7 +258,7 @@ fn every_pattern_reports_its_plans_before_it_runs() {
     planned(&[&path]);
     job.fold(&op::count_lines(), &small).unwrap();
     planned(&[&small]);
-    job.compare(&path, &small).unwrap();
+    let _ = job.compare(&path, &small).unwrap();
     planned(&[&path, &small]);
     job.transform(&op::upper(), &path, &output).unwrap();
     planned(&[&path]);
@@ -272,16 +266,6 @@ fn every_pattern_reports_its_plans_before_it_runs() {
     job.copy(&path, &output).unwrap();
     planned(&[&path]);
     assert!(fs::read(&output).unwrap() == text);
-}
-
-#[test]
-fn a_transform_to_an_output_can_change_a_file_in_place() {
-    let (_directory, path, text) = directory();
-    let output = Output::in_place(&path).unwrap();
-    let stats = Job::new().transform_to(&op::shift(1), &path, output).unwrap();
-    assert_eq!(stats.bytes, text.len() as u64);
-    let shifted: Vec<u8> = text.iter().map(|byte| byte.wrapping_add(1)).collect();
-    assert!(fs::read(&path).unwrap() == shifted);
 }
 
 #[test]

@@ -156,8 +156,8 @@ impl CommandWorkload {
             })
             .map(|(temporary, ())| temporary)
         };
-        let (input, same) = (write("taste")?, write("same-taste")?);
-        let output = test_files.directory().join("tasted");
+        let (input, same) = (write("verify-input")?, write("verify-same")?);
+        let output = test_files.directory().join("verify-output");
         let files = CommandPaths { input: input.path(), same: same.path(), output: &output };
         let finished = self.run_once(&files);
         let made = std::fs::read(&output);

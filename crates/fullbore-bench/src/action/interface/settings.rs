@@ -196,7 +196,7 @@ impl InterfaceSpec {
         let new = self.file == InterfaceFileState::New;
         let vectors = self.vectors.unwrap_or(1);
         if !(1..=MOST_VECTORS).contains(&vectors) {
-            return Err(format!("vectors is from 1 to {MOST_VECTORS}"));
+            return Err(format!("vectors: must be from 1 to {MOST_VECTORS}"));
         }
         let threads = self.completion == Completion::Threads;
         refuse([
@@ -214,16 +214,16 @@ impl InterfaceSpec {
             (!record.is_multiple_of(vectors as u64), "vectors does not divide record"),
             (
                 self.memory_offset.is_some_and(|offset| writes || vectors > 1 || offset >= ALIGNMENT as u64),
-                "memory_offset is less than 4096, for reads into one buffer",
+                "memory_offset: must be less than 4096; it is only for reads into one buffer",
             ),
-            (vectors > 1 && threads, "several vectors need one thread: completion is not \"threads\""),
+            (vectors > 1 && threads, "several vectors need one thread: leave out completion = \"threads\""),
         ])?;
         let wrong = |what: &str| Err(what.to_owned());
         match (self.completion, self.depth) {
             (Completion::Each, None | Some(1)) => Ok(()),
             (Completion::Each, Some(_)) => wrong("a depth above 1 needs completion"),
             (_, Some(depth)) if (1..=DEEPEST).contains(&depth) => Ok(()),
-            (_, Some(_)) => Err(format!("depth is from 1 to {DEEPEST}")),
+            (_, Some(_)) => Err(format!("depth: must be from 1 to {DEEPEST}")),
             (_, None) => wrong("completion is for concurrent calls: set depth"),
         }
     }

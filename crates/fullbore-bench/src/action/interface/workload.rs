@@ -247,8 +247,6 @@ impl Workload for InterfaceWorkload {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use fullbore::pattern::Progress;
 
     use std::sync::atomic::AtomicBool;
@@ -306,19 +304,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let progress = Progress::default();
         let needs = Needs { warm: true, written: true, fresh: true, ..Needs::default() };
-        let minute = Duration::from_secs(60);
-        let test_files = TestFiles::make(directory.path(), LEN, true, minute, 1, needs, &progress).unwrap();
-        let file_sets = [test_files];
-        let context = RunContext {
-            file_sets: &file_sets,
-            devices: &[],
-            read_ahead: 0,
-            progress: &progress,
-            clock: crate::clock::Clock::start(),
-            earlier: 0.0,
-            seed: 1,
-            program: None,
-        };
+        let file_sets = [TestFiles::make(directory.path(), LEN, None, 1, needs, None, &progress).unwrap()];
+        let context = RunContext::of(&file_sets, &progress);
         let mut number = 0;
         for settings in [
             "interface = 'std'\ndirection = 'read'\ncache = 'warm'",

@@ -224,7 +224,7 @@ impl LatencyWorkload {
                 let target = &target;
                 Ok(move |number| {
                     let buf = Target::take(&mut pool)?;
-                    target.ask(&mut queue, 0, number, buf)?;
+                    target.enqueue(&mut queue, 0, number, buf)?;
                     if let Some(done) = queue.next()? {
                         pool.put(done.buf);
                     }

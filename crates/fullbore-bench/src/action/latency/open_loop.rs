@@ -179,7 +179,7 @@ impl Server for AsyncServer<'_> {
         let buf = self.pool.take().ok_or_else(|| {
             Error::new(ErrorKind::Invalid, "take a buffer", "", "none for a free slot").without_path()
         })?;
-        self.target.ask(&mut self.queue, slot as u64, number, buf)?;
+        self.target.enqueue(&mut self.queue, slot as u64, number, buf)?;
         // Each request is submitted when it is due, not in batches.
         self.queue.commit()
     }

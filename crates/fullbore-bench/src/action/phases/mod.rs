@@ -52,15 +52,24 @@ struct PhasesSpec {
 #[derive(Debug)]
 struct PhasesWorkload {
     io: OneWayIo,
+    /// The devices whose counters are read: of a partition its own, because those of the whole disk include them.
     devices: Vec<DeviceNumber>,
     /// Sectors of the file on the disk; or the reason why tracing is unusable here.
-    sectors: std::result::Result<Vec<Range<u64>>, String>,
+    traceable: std::result::Result<TraceableFile, String>,
     /// Range of one sample.
     first: u64,
     requests: u64,
     trace: Option<Trace>,
     stamps: RequestTimestamps,
     counted: Option<Transfers>,
+}
+
+#[derive(Debug)]
+struct TraceableFile {
+    /// Sectors on the disk, sorted.
+    sectors: Vec<Range<u64>>,
+    /// The numbers under which events report the disk: its own, and that of the file system's partition.
+    devices: Vec<DeviceNumber>,
 }
 
 pub(super) fn parse(given: Settings) -> ParsedWorkload {
@@ -77,7 +86,7 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
     Ok(Box::new(PhasesWorkload {
         io: OneWayIo::new(spec.direction, requested),
         devices: Vec::new(),
-        sectors: Err("not opened".into()),
+        traceable: Err("not opened".into()),
         first: 0,
         requests: 0,
         trace: None,
@@ -109,12 +118,9 @@ impl PhasesWorkload {
     }
 }
 
-/// Returns the sectors of a file on its disk, sorted; and the device numbers for tracing.
-fn sector_ranges(
-    file: &File,
-    test_files: &TestFiles,
-) -> std::result::Result<(Vec<Range<u64>>, Vec<DeviceNumber>), String> {
-    let facts = probe::facts(test_files.directory()).map_err(|error| error.to_string())?;
+/// Locates a file on its disk. The error is a reason for a human reader, the same in every run.
+fn traceable(file: &File, test_files: &TestFiles) -> std::result::Result<TraceableFile, String> {
+    let facts = probe::facts(test_files.directory()).map_err(|error| error.without_path().to_string())?;
     let [device] = &facts.devices[..] else {
         return Err("the file is not on one device".to_owned());
     };
@@ -135,8 +141,8 @@ fn sector_ranges(
         sectors.push(first..first + extent.length.div_ceil(SECTOR));
     }
     sectors.sort_unstable_by_key(|range| range.start);
-    let numbers = partition.map(|partition| partition.number).into_iter().chain([device.number]).collect();
-    Ok((sectors, numbers))
+    let devices = partition.map(|partition| partition.number).into_iter().chain([device.number]).collect();
+    Ok(TraceableFile { sectors, devices })
 }
 
 fn phases(stamps: &RequestTimestamps, traced: Option<TraceSums>, counted: Option<Transfers>) -> Phases {
@@ -182,7 +188,7 @@ impl Workload for PhasesWorkload {
     fn labels(&self) -> Labels {
         Labels {
             order: Some("sequential".into()),
-            variant: self.io.planned().map(|_| match &self.sectors {
+            variant: self.io.planned().map(|_| match &self.traceable {
                 Ok(_) => "block trace".to_owned(),
                 Err(reason) => format!("no block trace: {reason}"),
             }),
@@ -196,12 +202,9 @@ impl Workload for PhasesWorkload {
         let strategy = self.io.plan(&test_files.cold, test_files.len)?;
         self.io.set_strategy(strategy, context.seed);
         self.devices = context.devices.to_vec();
-        self.sectors = sector_ranges(&test_files.cold, test_files).and_then(|(sectors, devices)| {
-            // Once for the whole trial: the label states the result.
-            Trace::of(&devices)?;
-            self.devices = devices;
-            Ok(sectors)
-        });
+        // Once for the whole trial: the label states the result.
+        self.traceable = traceable(&test_files.cold, test_files)
+            .and_then(|found| Trace::of(&found.devices).map(|_| found));
         Ok(())
     }
 
@@ -220,10 +223,7 @@ impl Workload for PhasesWorkload {
         self.first = iteration.number.wrapping_mul(self.requests) % blocks;
         let precondition = Precondition::of(&self.io, None, None);
         let state = precondition.prepare(vec![(test_files.cold.clone(), 0..test_files.len)])?;
-        self.trace = match &self.sectors {
-            Ok(_) => Trace::of(&self.devices).ok(),
-            Err(_) => None,
-        };
+        self.trace = self.traceable.as_ref().ok().and_then(|found| Trace::of(&found.devices).ok());
         Ok(state)
     }
 
@@ -255,8 +255,8 @@ impl Workload for PhasesWorkload {
     fn finish_measurement(&mut self, done: &mut RunResult) -> Result<()> {
         let events = self.trace.as_ref().and_then(|trace| trace.end().ok());
         let traced = events
-            .zip(self.sectors.as_ref().ok())
-            .map(|(events, sectors)| sum_events(events, self.io.writes(), sectors, self.stamps.origin));
+            .zip(self.traceable.as_ref().ok())
+            .map(|(events, found)| sum_events(events, self.io.writes(), &found.sectors, self.stamps.origin));
         done.phases = Some(phases(&self.stamps, traced, self.counted));
         Ok(())
     }
@@ -308,7 +308,7 @@ fn time_requests(target: &Target<'_>, depth: usize, requests: u64) -> Result<Req
             && let Some(buf) = pool.take()
         {
             submitted[slot] = since(stamps.origin);
-            target.ask(&mut channel, slot as u64, number, buf)?;
+            target.enqueue(&mut channel, slot as u64, number, buf)?;
             fresh.push(slot);
             number += 1;
         }

@@ -5,9 +5,9 @@
 //! merged. They share sectors, so times are summed per sector: a request's time in a phase is the mean over its bytes.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use fullbore::error::Error;
 use fullbore::file::Temporary;
@@ -145,17 +145,23 @@ pub(super) struct Trace {
 }
 
 impl Trace {
-    /// Prepares a trace of these devices. The error is a reason for a human reader.
+    /// Prepares a trace of these devices. The error is a reason for a human reader, the same for every trace: it is a part of
+    /// a label.
     pub(super) fn of(devices: &[DeviceNumber]) -> Result<Self, String> {
         let (root, mount) = root()?;
-        remove_stale_instances(&root);
+        Self::within(&root, mount, devices)
+    }
+
+    /// Prepares a trace in the tracing file system at `root`.
+    fn within(root: &Path, mount: Option<Handle>, devices: &[DeviceNumber]) -> Result<Self, String> {
+        remove_stale_instances(root);
         static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let path = root.join("instances").join(format!("{NAME}{}-{count}", std::process::id()));
         let (instance, ()) = Temporary::make(path.clone(), |path| {
-            fs::create_dir(path).map_err(|error| Error::io("make a trace in", path, error))
+            fs::create_dir(path).map_err(|error| Error::io("make a trace", path, error))
         })
-        .map_err(|error| error.to_string())?;
+        .map_err(|error| error.without_path().to_string())?;
         let trace = Self { instance, _mount: mount };
         trace.set("tracing_on", "0")?;
         // The clock of `Instant` and `clock_gettime(CLOCK_MONOTONIC)`.
@@ -182,10 +188,9 @@ impl Trace {
     pub(super) fn end(&self) -> Result<Vec<Event>, String> {
         self.set("tracing_on", "0")?;
         let text = |file: &str| {
-            let path = self.instance.path().join(file);
-            fs::read(&path)
+            fs::read(self.instance.path().join(file))
                 .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-                .map_err(|error| refused(&path, &error))
+                .map_err(|error| format!("cannot read {file}: {error}"))
         };
         let events = text("trace")?;
         // `entries-in-buffer/entries-written: 280/300`: the oldest entries were overwritten.
@@ -200,8 +205,8 @@ impl Trace {
     }
 
     fn set(&self, file: &str, value: &str) -> Result<(), String> {
-        let path = self.instance.path().join(file);
-        fs::write(&path, value).map_err(|error| refused(&path, &error))
+        fs::write(self.instance.path().join(file), value)
+            .map_err(|error| format!("cannot set {file}: {error}"))
     }
 }
 
@@ -212,11 +217,7 @@ impl Drop for Trace {
     }
 }
 
-fn refused(path: &Path, error: &io::Error) -> String {
-    format!("{}: {error}", path.display())
-}
-
-/// Returns the tracing file system: its mount point, or an own detached mount that ends with its descriptor.
+/// Returns the tracing file system: its mount point, or a detached mount of our own that ends with its descriptor.
 fn root() -> Result<(PathBuf, Option<Handle>), String> {
     for place in ["kernel/tracing", "kernel/debug/tracing"] {
         let place = Path::new(sys::SYS).join(place);
@@ -336,6 +337,25 @@ mod tests {
         ];
         let sum = sum_events(events, false, &[0..16, 200..300], 0.0);
         assert_eq!((sum.sectors, sum.device_requests), (0, 0));
+    }
+
+    /// Their names have the number of the process and of the trace.
+    #[test]
+    fn reasons_are_the_same_for_every_trace() {
+        let reasons = |has_instances: bool| {
+            [(); 2].map(|()| {
+                let root = tempfile::tempdir().unwrap();
+                if has_instances {
+                    fs::create_dir(root.path().join("instances")).unwrap();
+                }
+                Trace::within(root.path(), None, &[]).unwrap_err()
+            })
+        };
+        let [first, second] = reasons(false);
+        assert!(first == second && first.starts_with("cannot "), "{first} {second}");
+        // Without the directories of the events.
+        let [first, second] = reasons(true);
+        assert!(first == second && first.starts_with("cannot set events/block/"), "{first} {second}");
     }
 
     /// Needs root and a kernel with block tracing.

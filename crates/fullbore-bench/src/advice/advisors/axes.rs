@@ -5,7 +5,7 @@ use super::super::input::{AdviceInput, EligibleCell, fastest, grouped, only};
 use super::super::sweep::{FILE, REQUEST, Sweep, TARGETS, sweeps};
 use super::super::words::{AT_PEAK, Ratio, speed, task, times, way};
 use crate::document::{AccessMethod, Confidence, Disks, Labels, StopReason};
-use crate::report::spanned;
+use crate::report::{SUSTAINED_SHARE, spanned};
 use crate::stats::{Bootstrap, Estimate, median};
 use crate::units;
 
@@ -13,8 +13,6 @@ use crate::units;
 const USUAL: u64 = 4 << 10;
 /// Limit for the 99th percentile, as a multiple of the idle median.
 const PATIENCE: f64 = 10.0;
-/// A load is sustained if at least this share of it is served.
-const CARRIED: f64 = 0.95;
 /// A method is much slower if its rate drops below this share.
 const CLIFF: f64 = 0.7;
 /// Streams are fair if the slowest gets at least this share of the fastest's rate.
@@ -259,7 +257,7 @@ pub(super) fn disks(sweep: &Sweep<'_>) -> Option<Candidate> {
     let ratio = NamedRatio::faster((disks(count), enough), (disks(fewest), first))?;
     let further = match beyond {
         Some(_) => format!("; no gain up to {most}"),
-        None => "; the last one still helped, more were not measured".into(),
+        None => "; the last one still helped, and more were not measured".into(),
     };
     let text = format!("Spread {what} over {}: {}{further}.", disks(count), ratio.gain());
     Some(ratio.candidate(beyond.map(|(more, _)| more), topic, text))
@@ -282,8 +280,8 @@ pub(super) fn latency(sweep: &Sweep<'_>) -> Option<Candidate> {
     let described: Vec<(u64, EligibleCell<'_>, Estimate)> =
         sweep.points.iter().filter_map(|&(load, w)| Some((load, w, slow(&w)?))).collect();
     let bears = |(load, w, p99): &(u64, EligibleCell<'_>, Estimate)| {
-        let carried = w.summary.requests_per_s.is_none_or(|n| n >= CARRIED * *load as f64);
-        carried && p99.value <= limit
+        let sustained = w.summary.requests_per_s.is_none_or(|n| n >= SUSTAINED_SHARE * *load as f64);
+        sustained && p99.value <= limit
     };
     let beyond = described.iter().position(|point| !bears(point)).unwrap_or(described.len());
     let (load, held, p99) = described.get(..beyond)?.last()?;
@@ -314,7 +312,7 @@ pub(super) fn latency(sweep: &Sweep<'_>) -> Option<Candidate> {
     // Certain if the interval at the sustained load is below the limit, and that at the next load above it.
     let apart = p99.high <= limit
         && broken.is_none_or(|(load, w, p)| {
-            p.low > limit || w.summary.requests_per_s.is_some_and(|n| n < CARRIED * *load as f64)
+            p.low > limit || w.summary.requests_per_s.is_some_and(|n| n < SUSTAINED_SHARE * *load as f64)
         });
     let settled = |w: &EligibleCell<'_>| w.summary.stop == StopReason::Precise && w.summary.unproved == 0;
     let confidence = match () {

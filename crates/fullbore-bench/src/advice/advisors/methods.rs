@@ -118,7 +118,8 @@ fn direct_or_buffered(pairs: &[DirectPair<'_>]) -> Option<Candidate> {
         Some(p) => {
             let smaller = loses.map(|l| format!(" Buffer smaller requests: {coalesced} {}.", describe(l)));
             format!(
-                "Bypass the page cache (direct) in {what} from requests of {} up: direct is {}{cheaper}.{}",
+                "Bypass the page cache (direct) in {what} for requests of {} or more: direct is \
+                 {}{cheaper}.{}",
                 units::size(p.size),
                 describe(p),
                 smaller.unwrap_or_default()
@@ -351,7 +352,7 @@ pub(super) fn stream_buffer(group: &[EligibleCell<'_>]) -> Option<Candidate> {
     let (at, ratio) = compared.iter().filter(pays).max_by(|a, b| gain(a).total_cmp(&gain(b)))?;
     let useless = compared.iter().find(|c| !compared.iter().filter(|d| d.0 >= c.0).any(|d| pays(&d)));
     let until = match useless {
-        Some((size, ..)) => format!("; no gain from calls of {} up", units::size(*size)),
+        Some((size, ..)) => format!("; no gain for calls of {} or more", units::size(*size)),
         None => String::new(),
     };
     let bare = Labels { variant: None, request_bytes: None, ..ratio.first.1.labels.clone() };

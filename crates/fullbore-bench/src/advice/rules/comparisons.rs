@@ -168,7 +168,8 @@ pub(super) fn three_disks(input: &AdviceInput<'_>) -> Rule {
     let none = match most {
         0 | 1 => "One disk was measured: name more with --dir.".to_owned(),
         n => format!(
-            "{n} disks were measured, not three of them or with a third that still helped: measure a fourth."
+            "{n} disks were measured; the rule needs cells with three disks and with more, or a third disk \
+             that does not help: name more with --dir."
         ),
     };
     tally.result("more than three disks are no faster than three, within 3%", &none)
@@ -207,12 +208,12 @@ fn either_way(input: &AdviceInput<'_>, direct: bool, question: &str, suits: fn(u
 }
 
 pub(super) fn buffering_helps(input: &AdviceInput<'_>) -> Rule {
-    let question = "below 64 KiB buffered requests are over 3% faster than direct ones, per size";
+    let question = "below 64 KiB, buffered requests are over 3% faster than direct ones, per size";
     either_way(input, false, question, |size| size < LARGE)
 }
 
 pub(super) fn buffering_hurts(input: &AdviceInput<'_>) -> Rule {
-    let question = "from 64 KiB on direct requests are over 3% faster than buffered ones, per size";
+    let question = "at 64 KiB and above, direct requests are over 3% faster than buffered ones, per size";
     either_way(input, true, question, |size| size >= LARGE)
 }
 

@@ -26,7 +26,7 @@ pub(super) const IGNORED: &[(&str, &str)] = &[
     ),
     (
         "iomem_align mem_align",
-        "buffers are aligned to pages; direct ones, and those from 2 MiB up, to huge pages",
+        "buffers are aligned to pages; direct buffers, and those of 2 MiB or more, to huge pages",
     ),
     (
         "thread exitall exitall_on_error continue_on_error startdelay start_delay",
@@ -80,14 +80,14 @@ pub(super) const REFUSED: &[(&str, &str)] = &[
     ("read_iolog write_iolog replay_redirect replay_no_stall", "traces are not supported"),
     (
         "mem iomem hugepage-size",
-        "the meter allocates the buffers, direct ones and those from 2 MiB up on huge pages: leave it out",
+        "the meter allocates the buffers, direct ones and those of 2 MiB or more on huge pages: leave it out",
     ),
     (
         "latency_target latency_window latency_percentile max_latency steadystate steadystate_duration ss \
          ss_dur",
         "--precision decides when to stop",
     ),
-    ("kb_base unit_base", "units have their default meaning: leave it out, k is 1024"),
+    ("kb_base unit_base", "units have their default meaning (k is 1024): leave it out"),
     ("number_ios io_size io_limit", "--time decides the bytes of a sample"),
     ("ioscheduler exec_prerun exec_postrun", "the meter changes no system settings and runs no commands"),
     ("profile flow wait_for stonewall_group", "jobs that depend on one another are not measured"),

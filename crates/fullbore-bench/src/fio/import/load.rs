@@ -177,7 +177,7 @@ impl<'s> JobOptions<'s> {
                 "filename" | "directory" => {
                     let path = entry.value.as_deref().unwrap_or_default();
                     if name == "filename" && path.replace("\\:", "").contains(':') {
-                        return Err(entry.wrong("several files: a job uses one file, make a job of each"));
+                        return Err(entry.wrong("several files, but a job uses one: make a job for each"));
                     }
                     let why = "not used: the meter reads and writes its own test files, below --dir";
                     notes.add(&format!("{name}={path}"), why);
@@ -255,7 +255,7 @@ impl<'s> JobOptions<'s> {
             "randread" => Ok((false, true)),
             "randwrite" => Ok((true, true)),
             "rw" | "readwrite" | "randrw" => {
-                Err(self.wrong("rw", "mixed reads and writes are not measured: make a job of each"))
+                Err(self.wrong("rw", "mixed reads and writes are not measured: make a job for each"))
             }
             way if way.contains("trim") => Err(self.wrong("rw", "trims are not measured")),
             way if way.contains(':') => {
@@ -338,7 +338,7 @@ impl<'s> JobOptions<'s> {
             }
             _ => Err(self.wrong(
                 "numjobs",
-                "each sequential job of fio reads the whole file, the meter's workers share it in stripes: \
+                "each sequential job of fio reads the whole file, but the meter's workers share it in stripes: \
                  use the form of fullbore bench export --fio (zonemode=strided), or the experiment streams",
             )),
         }

@@ -45,7 +45,7 @@ pub fn import(text: &str, name: &str) -> Result<Imported, ImportError> {
     let sizes: Vec<u64> = loads.iter().filter_map(|load| load.file).collect();
     let size = sizes.iter().copied().max();
     if sizes.iter().any(|one| Some(*one) != size) {
-        notes.add("", "the jobs have several sizes: all use a file of the largest");
+        notes.add("", "the jobs specify different sizes: all use a file of the largest size");
     }
     if loads.len() > 1 {
         notes.add("", "the jobs are measured separately, as if each had a stonewall");

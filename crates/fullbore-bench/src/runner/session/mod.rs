@@ -85,7 +85,8 @@ impl<'a, 'b> Session<'a, 'b> {
         mut deadline: Deadline,
     ) -> Result<()> {
         let (context, whole) = (self.context, self.whole);
-        let mut cells = Cells::open(trials, context, self.options);
+        let before = self.builder.before.as_ref();
+        let mut cells = Cells::open(trials, context, self.options.regime, before);
         let decisions = cells.decisions(experiments);
         let may_leave_out = self.options.may_leave_out;
         let observe = |now: &str| {
@@ -168,10 +169,15 @@ impl<'a, 'b> Session<'a, 'b> {
 
     /// Sets the regime of samples to unknown if a later sample refuted their limit.
     fn withdraw_limits(&mut self, cells: &mut Cells) {
-        for limit in self.limits.take_withdrawn() {
-            self.builder.withdraw(&limit);
+        let withdrawn = self.limits.take_withdrawn();
+        for limit in &withdrawn {
+            self.builder.withdraw(limit);
             let active = cells.active.iter_mut().chain(&mut self.references);
             active.for_each(|one| one.withdraw(&limit.operation));
+        }
+        if !withdrawn.is_empty() {
+            // Other samples count now.
+            cells.judge(&self.rule());
         }
     }
 
@@ -195,8 +201,8 @@ impl<'a, 'b> Session<'a, 'b> {
                 one.cell.skipped = None;
                 one.correct();
                 one.cost = one.cost.clamp(spent, 2.0 * spent);
+                one.judge(&self.rule());
                 let rates = one.rates();
-                one.judge(&rates, &self.rule());
                 let (share, now) = (self.whole.share(), one.cell.id.as_str());
                 (self.observe)(Event::Progress(RunProgress { share, now, rates: &rates }));
             }

@@ -9,7 +9,7 @@ use fullbore::pattern::Progress;
 use super::*;
 use crate::action::{DeviceIo, DeviceLimits, ExpectedState, Iteration, Ramp, RunResult, Workload};
 use crate::clock::Clock;
-use crate::document::{CacheState, Document, Labels, StopReason, Warning};
+use crate::document::{CacheState, DeviceLimit, Document, Labels, Regime, Sample, StopReason, Warning};
 
 /// A workload that takes the time of a simulated rate.
 #[derive(Debug, Clone, Copy)]
@@ -140,18 +140,22 @@ fn seconds(time: u64) -> Options {
 
 /// Runs one set; interrupts it after `interrupt` samples.
 fn measure(workloads: &[Simulated], options: &Options, interrupt: usize) -> Finished {
-    let (clock, progress) = (Clock::set(), Progress::default());
-    let limits = DeviceLimits::default();
-    let context = RunContext {
-        file_sets: &[],
-        devices: &[],
-        read_ahead: 0,
-        progress: &progress,
-        clock: clock.clone(),
-        earlier: 0.0,
-        seed: options.seed,
-        program: None,
-    };
+    with_session(options, &DeviceLimits::default(), interrupt, |session| {
+        let whole = session.whole.clone();
+        session.measure(workloads.iter().map(|one| one.trial()).collect(), &[], whole)
+    })
+}
+
+/// Does work in a session; interrupts it after `interrupt` samples.
+fn with_session(
+    options: &Options,
+    limits: &DeviceLimits,
+    interrupt: usize,
+    work: impl FnOnce(&mut Session<'_, '_>) -> Result<()>,
+) -> Finished {
+    let (clock, progress, file_sets) = (Clock::set(), Progress::default(), []);
+    let context =
+        RunContext { clock: clock.clone(), seed: options.seed, ..RunContext::of(&file_sets, &progress) };
     let whole = Deadline { clock: clock.clone(), end: options.time };
     let builder = DocumentBuilder::open(options, clock.clone()).unwrap();
     let (mut taken, mut partial) = (0, Vec::new());
@@ -165,8 +169,8 @@ fn measure(workloads: &[Simulated], options: &Options, interrupt: usize) -> Fini
         Event::Announcement(_) => {}
         Event::Partial(document) => partial.push(document.clone()),
     };
-    let mut session = Session::new(options, &context, &limits, &whole, builder, &mut observe);
-    let result = session.measure(workloads.iter().map(|one| one.trial()).collect(), &[], whole.clone());
+    let mut session = Session::new(options, &context, limits, &whole, builder, &mut observe);
+    let result = work(&mut session);
     let document = session.builder.document(result.is_ok());
     Finished { result, document, partial, spent: clock.elapsed() }
 }
@@ -294,6 +298,41 @@ fn a_resumed_run_that_is_interrupted_keeps_what_it_has_not_reached() {
     let run = measure(&THREE(), &options, 10);
     let last = run.partial.last().expect("a partial document");
     assert_eq!(last.cell("of another set").unwrap().samples, other.samples);
+}
+
+#[test]
+fn samples_under_a_refuted_limit_are_judged_again_also_those_of_an_earlier_run() {
+    let mut before = measure(&["a", "b"].map(Simulated::steady), &seconds(100), usize::MAX).document;
+    for cell in &mut before.cells {
+        for sample in &mut cell.samples {
+            (sample.regime, sample.writes) = (Some(Regime::Sustained), Some(false));
+        }
+        let first = &cell.samples[0];
+        let burst = Sample { bytes: 2 * first.bytes, regime: Some(Regime::Burst), ..first.clone() };
+        cell.samples.extend(vec![burst; 6]);
+    }
+    let options = Options { resume: Some(before), ..seconds(100) };
+    let limit = DeviceLimit { operation: "read".into(), ..DeviceLimit::default() };
+    let run = with_session(&options, &DeviceLimits::refuted(limit), usize::MAX, |session| {
+        let open = |session: &Session<'_, '_>, name| {
+            let trials = vec![Simulated::steady(name).trial()];
+            Cells::open(trials, session.context, session.options.regime, session.builder.before.as_ref())
+        };
+        let mut cells = open(session, "a");
+        cells.judge(&session.rule());
+        assert!(cells.active[0].precise, "the sustained samples agree");
+        session.withdraw_limits(&mut cells);
+        assert!(!cells.active[0].precise, "all samples count");
+        // A set that is measured later.
+        let later = open(session, "b");
+        let partial = session.builder.document(false);
+        for cell in [&cells.active[0].cell, &later.active[0].cell, partial.cell("b").unwrap()] {
+            let is_unknown = |sample: &Sample| sample.regime == Some(Regime::Unknown);
+            assert!(!cell.samples.is_empty() && cell.samples.iter().all(is_unknown), "{cell:?}");
+        }
+        Ok(())
+    });
+    run.result.unwrap();
 }
 
 /// Creates candidates for one job, each a fifth slower than the one before, with noise of 4%.

@@ -58,7 +58,7 @@ impl Course {
 }
 
 /// True if the last five rounds are steady, as the performance test specification of the SNIA defines it: their range
-/// is at most 20 % of their mean, and the line through them rises or falls by at most 10 % of it.
+/// is at most 20% of their mean, and the line through them rises or falls by at most 10% of it.
 pub fn steady_state(rounds: &[f64]) -> bool {
     const WINDOW: usize = 5;
     const RANGE: f64 = 0.2;
@@ -126,7 +126,7 @@ mod tests {
     fn steady_rounds_have_a_small_range_and_slope() {
         assert!(steady_state(&[300.0, 100.0, 101.0, 99.0, 100.0, 100.0]));
         assert!(!steady_state(&[100.0; 4]));
-        // A range of 30 %; and a slope of 12 % within a range of 12 %.
+        // A range of 30%; and a slope of 12% within a range of 12%.
         assert!(!steady_state(&[85.0, 115.0, 100.0, 100.0, 100.0]));
         assert!(!steady_state(&[106.0, 103.0, 100.0, 97.0, 94.0]));
         assert!(steady_state(&[104.0, 102.0, 100.0, 98.0, 96.0]));

@@ -39,7 +39,7 @@ pub struct CreditFit {
     pub moved: f64,
     /// Longest idle period before a later stretch.
     pub idle_s: f64,
-    /// True if the last five rounds of the first stretch are steady: range at most 20 %, slope at most 10 %.
+    /// True if the last five rounds of the first stretch are steady: range at most 20%, slope at most 10%.
     pub steady: bool,
     /// The fitted rate over time, piece by piece.
     pub steps: Vec<Step>,
@@ -107,7 +107,7 @@ impl CreditFit {
 /// Fits the credit model to a course; `None` if its first stretch is shorter than 20 slices or moved nothing.
 ///
 /// Falls of the first stretch are found by least squares; a fall counts if its credit is worth a quarter of a second of
-/// the lower rate (accounting periods of limiters are shorter), the rate changes by 10 % and five standard errors, and the
+/// the lower rate (accounting periods of limiters are shorter), the rate changes by 10% and five standard errors, and the
 /// rate does not return. The sustained rate is the slope of the cumulative curve after the last fall, the credit its
 /// intercept: both use the whole curve and do not depend on the exact place of the fall. The credit that an idle period
 /// regained is the intercept of the stretch after it, with the same slope. The refill is the least-squares line through

@@ -124,7 +124,7 @@ enum PeerProgram {
 
 const NO_HOME: &str = "no home directory: set XDG_CONFIG_HOME to an absolute path";
 
-/// The time of the quick run, in seconds.
+/// The time of the quick run.
 const QUICK_TIME: Duration = Duration::from_secs(85);
 
 /// The default time of a cell, in seconds.
@@ -160,7 +160,9 @@ impl Run {
         }
         let size = sizes.iter().copied().max();
         if self.how.size.is_none() && sizes.iter().any(|other| Some(*other) != size) {
-            Exit::eprint("fullbore: the job files have several sizes: all use a file of the largest\n");
+            Exit::eprint(
+                "fullbore: the job files specify different sizes: all use a file of the largest size\n",
+            );
         }
         // The command line takes precedence over the file.
         self.how.size = self.how.size.or(size);
@@ -233,7 +235,7 @@ impl MeasureArgs {
         let run = &document.run;
         let refused = |why: &str| Err(Exit::failure(format!("{}: {why}", folder.path().display())));
         if run.complete && self.time.is_none() && self.precision.is_none() {
-            return refused("the run is complete: --time SECONDS or --precision PERCENT continues it");
+            return refused("the run is complete: continue it with --time SECONDS or --precision PERCENT");
         }
         if measures_device(run) {
             return refused("runs of a whole device cannot be resumed");

@@ -112,7 +112,7 @@ impl Cmp {
             return Err(Exit::Reported(1));
         }
         let pair = run.job.pair(&left, &right).map_err(|error| report_error(&error))?.skip(request.skip);
-        run.follow("cmp", pair.compared().into_iter().chain(request.limit).min());
+        run.follow("cmp", pair.common_len().into_iter().chain(request.limit).min());
         let words = Words { names: request.names, bytes: self.print_bytes, posix: in_posix_locale() };
         let result = match mode {
             CmpMode::Every => {

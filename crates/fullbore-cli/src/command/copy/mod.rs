@@ -158,7 +158,7 @@ fn raise_open_file_limit() {
     let _ = sys::set_limit(sys::Resource::OpenFiles, sys::Limit { current: maximum, maximum });
 }
 
-/// Summarizes the number of copied files and the copy methods of their bytes.
+/// Summarises the number of copied files and the copy methods of their bytes.
 fn summary(stats: &CopyStats) -> String {
     let mut said = format!("{} {}", stats.files, if stats.files == 1 { "file" } else { "files" });
     for (count, one, many) in [

@@ -152,7 +152,9 @@ impl Flags {
                     *field = value;
                 }
             }
-            preserve.attributes_required |= kept == Attribute::Attributes && value;
+            if kept == Attribute::Attributes {
+                preserve.attributes_required = value;
+            }
             preserve.default_mode |= matches!(kept, Attribute::Mode | Attribute::All) && !value;
         }
         preserve.default_mode &= !preserve.mode;
@@ -224,6 +226,19 @@ mod tests {
         ] {
             let options = options(words);
             assert_eq!((options.existing, options.confirm.is_some()), (existing, asks), "{words}");
+        }
+    }
+
+    #[test]
+    fn attributes_are_required_until_they_are_left_out() {
+        for (words, required) in [
+            ("-a", false),
+            ("--preserve=xattr", true),
+            ("--preserve=xattr --no-preserve=all", true),
+            ("--preserve=xattr --no-preserve=xattr -a", false),
+            ("--no-preserve=xattr --preserve=xattr", true),
+        ] {
+            assert_eq!(options(words).preserve.attributes_required, required, "{words}");
         }
     }
 

@@ -24,7 +24,7 @@ const NO_ENDS: u64 = 128 << 10;
 const END: u64 = 16 << 10;
 
 /// Number of files that a worker inspects per batch: inspecting a file is cheaper than taking work from the queue.
-const LOOKS: usize = 256;
+const INSPECT_BATCH: usize = 256;
 
 /// A file with more than this many bytes in holes is not read whole, and neither are possible duplicates of it.
 const HOLES: u64 = 64 << 20;
@@ -192,7 +192,7 @@ impl Search<'_> {
         let mut walk =
             Walk::new(paths.iter().cloned(), Rules { follow: false, hidden: bounds.hidden, stdin: false });
         let batches = std::iter::from_fn(move || {
-            let batch: Vec<_> = walk.by_ref().take(LOOKS).collect();
+            let batch: Vec<_> = walk.by_ref().take(INSPECT_BATCH).collect();
             (!batch.is_empty()).then_some(batch)
         });
         let (mut files, mut errors) = (Vec::new(), Vec::new());
@@ -205,7 +205,7 @@ impl Search<'_> {
                 };
                 let inspected: Vec<_> =
                     batch.into_iter().filter_map(|one| inspect_entry(one).transpose()).collect();
-                sender.send(inspected, 128 * LOOKS).map(drop)
+                sender.send(inspected, 128 * INSPECT_BATCH).map(drop)
             },
             |inspected| {
                 for one in inspected {

@@ -51,7 +51,7 @@ impl Links {
         let mut outcomes = Vec::new();
         let device = |file: &HashedFile| file.inode.identity.0;
         let first = device(&group.files[0]);
-        // Of each device, the file that replaces the others, and a name that it keeps.
+        // For each device, the file that replaces the others, and a name that it keeps.
         let mut kept: HashMap<u64, (&HashedFile, &Path)> = HashMap::new();
         for file in &group.files {
             let alone = || group.files.iter().filter(|other| device(other) == device(file)).count() == 1;
@@ -206,6 +206,8 @@ fn shared(one: &OpenInode, other: &OpenInode, target: &Entry<'_>) -> Result<Temp
         sys::clone_to_name(one.file.as_handle(), directory, name)
     })
     .map_err(|error| Error::io("share the blocks of", target.path, error))?;
+    // It has the access list of its directory; a network share may withhold the right to change that.
+    let _ = sys::make_private(&fd);
     let read = sys::try_clone(&fd).map_err(|error| Error::io("read", target.path, error.into()))?;
     if !equal(&File::from_fd(read, target.path)?, &other.file, &mut 0)? {
         return Err(changed(target.path));

@@ -49,7 +49,7 @@ pub(crate) struct Dedupe {
     #[arg(long)]
     bytes: bool,
 
-    /// Replace every file of a group except the first by a link to the first: hard (a hard link: one owner,
+    /// Replace every file of a group except the first with a link to the first: hard (a hard link: one owner,
     /// mode and time) or reflink (a file that shares the blocks and keeps its own attributes)
     #[arg(long, value_parser = names::<ReplaceMethod>(), value_name = "METHOD")]
     link: Option<ReplaceMethod>,

@@ -24,7 +24,7 @@ use super::print::FileOutput;
 const SMALL: usize = 1 << 20;
 
 /// Bytes of a file's results that are sent at once.
-const MUCH: usize = 64 << 10;
+const SEND_BYTES: usize = 64 << 10;
 
 /// State shared by all workers.
 pub(crate) struct Search<'a> {
@@ -234,7 +234,7 @@ impl Search<'_> {
 
     fn standard_input(&self, path: &Path, here: &mut SearchWorker<'_, '_, '_>) -> Result<(), SearchError> {
         let _turn = STANDARD_INPUT.lock();
-        let file = standard_input()?;
+        let file = standard_input()?.stamped()?;
         let mut first = vec![0; SourceInfo::BYTES];
         let read_mode = match file.seekable_len()? {
             Some(len) if len > SMALL as u64 => {
@@ -245,7 +245,12 @@ impl Search<'_> {
                 first.clear();
                 ReadMode::Piped { stdin: true }
             }
-            _ => return self.read_whole(here, 0, path, true, &mut io::stdin().lock()),
+            _ => {
+                let before = file.starting_stamp()?;
+                self.read_whole(here, 0, path, true, &mut io::stdin().lock())?;
+                // Files that the kernel generates have no length.
+                return if before.len > 0 { Ok(file.check_unchanged(&before)?) } else { Ok(()) };
+            }
         };
         let opening = self.query.source_info(read_mode, true, &first);
         self.large(path, true, read_mode, opening, (&file, None), here)?;
@@ -327,7 +332,7 @@ impl Search<'_> {
             if let PartOutcome::SearchWhole(reason) = taken {
                 again = Some(reason);
             }
-            if out.len() >= MUCH || (at_once && !out.is_empty()) {
+            if out.len() >= SEND_BYTES || (at_once && !out.is_empty()) {
                 let output = FileOutput::of_lines(std::mem::take(&mut out), std::mem::take(&mut begins));
                 if send(sender, output)?.is_break() {
                     return Ok(ControlFlow::Break(()));

@@ -199,13 +199,13 @@ pub(super) const FLAGS: &[Flag] = &[
     toggle!('a', "text", "Search binary files as text", |a, yes| {
         a.search.nuls = if yes { Nuls::Text } else { Nuls::Auto };
     }),
-    toggle!(' ', "binary", "Search binary files found in directories as those named on the command line", |a, yes| {
+    toggle!(' ', "binary", "Search binary files found in directories like those named on the command line", |a, yes| {
         a.search.nuls = if yes { Nuls::Suppress } else { Nuls::Auto };
     }),
     toggle!(
         'z',
         "search-zip",
-        "Search in compressed files with gzip, xz and others, which must be installed",
+        "Search compressed files, using gzip, xz and others, which must be installed",
         |a, yes| {
             a.search_zip = yes;
             a.pre = a.pre.take().filter(|_| !yes);
@@ -216,7 +216,7 @@ pub(super) const FLAGS: &[Flag] = &[
         a.search_zip &= a.pre.is_none();
         Ok(())
     })
-    .help("Search the output of COMMAND for each file; COMMAND gets the path as argument and the file as standard input")
+    .help("Search the output of COMMAND for each file; COMMAND gets the path as its argument and the file as standard input")
     .or("no-pre"),
     value(' ', "pre-glob", "GLOB", |a, v| push(&mut a.pre_globs, owned(v)))
         .help("With --pre, use COMMAND only for files whose paths match"),
@@ -347,7 +347,7 @@ pub(super) const FLAGS: &[Flag] = &[
     toggle!('.', "hidden", "Search hidden files and directories", hidden),
     toggle!('L', "follow", "Follow symbolic links", follow),
     value('d', "max-depth", "N", |a, v| put(&mut a.max_depth, number(v)))
-        .help("Descend at most N directories")
+        .help("Descend at most N directory levels")
         .also("maxdepth"),
     value(' ', "max-filesize", "SIZE", |a, v| put(&mut a.max_filesize, size(v)))
         .help("Skip files larger than SIZE"),
@@ -356,7 +356,7 @@ pub(super) const FLAGS: &[Flag] = &[
     opt_out!("ignore-dot", "Do not obey .ignore and .rgignore files", no_ignore_dot),
     opt_out!("ignore-exclude", "Do not obey .git/info/exclude", no_ignore_exclude),
     opt_out!("ignore-files", "Do not obey --ignore-file", no_ignore_files),
-    opt_out!("ignore-global", "Do not obey the user's global ignore file of git", no_ignore_global),
+    opt_out!("ignore-global", "Do not obey git's global ignore file", no_ignore_global),
     opt_out!("ignore-messages", "Suppress messages about invalid ignore files", no_ignore_messages),
     opt_out!("ignore-parent", "Do not obey ignore files of parent directories", no_ignore_parent),
     opt_out!("ignore-vcs", "Do not obey .gitignore files", no_ignore_vcs),

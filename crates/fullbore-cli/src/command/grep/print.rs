@@ -95,7 +95,7 @@ impl FileOutput {
     }
 }
 
-/// Prints pieces in their order.
+/// A printer of pieces, in order.
 pub(crate) struct Printer<'r> {
     run: &'r CliRun<'r>,
     separators: Separators,
@@ -110,7 +110,7 @@ pub(crate) struct Printer<'r> {
 }
 
 /// Minimum number of bytes that are written without a copy.
-const MUCH: usize = 32 << 10;
+const UNCOPIED_BYTES: usize = 32 << 10;
 
 impl<'r> Printer<'r> {
     /// `soon`: each piece is printed immediately.
@@ -162,7 +162,7 @@ impl<'r> Printer<'r> {
         if std::mem::replace(&mut self.written, true) && output.begins {
             self.run.output.print_raw(self.separators.before(output.lines))?;
         }
-        if output.bytes.len() < MUCH {
+        if output.bytes.len() < UNCOPIED_BYTES {
             self.run.output.print_raw(&output.bytes)?;
         } else {
             self.run.output.flush()?;

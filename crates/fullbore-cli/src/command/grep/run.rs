@@ -4,9 +4,10 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use clap::Args;
+use fullbore::pattern::Executor;
 use fullbore_cli::common_args::CommonArgs;
 use fullbore_grep::grep_printer::PathPrinterBuilder;
 use fullbore_grep::termcolor::Buffer;
@@ -88,10 +89,10 @@ impl Grep {
         let terminal = std::io::stdout().is_terminal();
         let mut settings = settings(&args, patterns, &search_paths, terminal);
         settings.longest_line = usize::try_from(common.budget() / 4).ok();
-        if args.listing == Some(Listing::Files) {
-            return list_files(&args, &settings, &search_paths, filters);
-        }
         common.prefer_workers(args.threads);
+        if args.listing == Some(Listing::Files) {
+            return list_files(&args, &settings, &search_paths, filters, &common);
+        }
         common.share_standard_input(&search_paths.paths);
         if !settings.possible() {
             return Err(Exit::Reported(1));
@@ -128,12 +129,18 @@ fn search(
     };
     let soon = args.line_buffered.unwrap_or(terminal);
     let mut printer = Printer::new(&run, separators, soon, query.stops_at_first_match());
-    // A quarter of the memory for the outputs of all workers; another quarter for results that wait.
-    let room = common.budget() as usize / 4 / workers.max(1);
+    // A quarter of the memory for the outputs of all workers, half of it for workers that are added while all wait for the
+    // device; another quarter for results that wait.
+    let (quarter, made) = (common.budget() as usize / 4, AtomicUsize::new(0));
+    let grows = run.job.spec().workers.is_none();
+    let room = || match made.fetch_add(1, Ordering::Relaxed) < workers {
+        true => quarter / if grows { 2 } else { 1 } / workers.max(1),
+        false => quarter / 2 / Executor::MOST_WORKERS,
+    };
     let result = run.with_executor("grep", None, |executor| {
         executor.map_ordered_with(
             items,
-            || query.whole_searcher_within(room),
+            || query.whole_searcher_within(room()),
             |item, sender, worker, tool, executor| {
                 search.item(item, &mut SearchWorker { sender, worker, executor }, tool)
             },
@@ -234,7 +241,9 @@ fn list_files(
     settings: &Settings,
     search_paths: &SearchPaths,
     filters: FileFilters,
+    common: &CommonArgs,
 ) -> Result<(), Exit> {
+    let run = common.begin()?;
     let mut buffer = if settings.color { Buffer::ansi() } else { Buffer::no_color() };
     let mut printer = PathPrinterBuilder::new();
     printer
@@ -242,7 +251,7 @@ fn list_files(
         .hyperlink(settings.hyperlinks.clone().unwrap_or_default())
         .separator(settings.path_separator)
         .terminator(settings.path_terminator.unwrap_or(b'\n'));
-    let workers = args.threads.map_or_else(fullbore::probe::processors, |threads| threads as usize);
+    let workers = run.job.spec().workers.unwrap_or_else(fullbore::probe::processors);
     let (mut any, mut status) = (false, 0);
     for item in walk(args, search_paths, filters, workers) {
         match item {
@@ -270,10 +279,11 @@ fn list_files(
         }
     }
     Exit::print_raw(buffer.as_slice())?;
+    run.end(0);
     outcome(args, any, status)
 }
 
-/// Prints the log messages of ripgrep's crates, for `--debug` and `--trace`.
+/// A printer of the log messages of ripgrep's crates, for `--debug` and `--trace`.
 struct Logger;
 
 impl Logger {

@@ -94,7 +94,7 @@ pub(crate) fn walk<'a>(
             order(&mut haystacks, sort.by, sort.reverse);
             Box::new(others.into_iter().chain(haystacks))
         }
-        // All workers search an only file if it is known to be that.
+        // All workers search a file that is known to be the only one.
         _ if search_paths.one_file => Box::new(items.collect::<Vec<_>>().into_iter()),
         _ => Box::new(items),
     }

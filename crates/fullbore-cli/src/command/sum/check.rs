@@ -79,7 +79,7 @@ pub(super) fn run(mut sum: Sum) -> Result<(), Exit> {
     }
 }
 
-/// Computes the sums of listed files.
+/// The computation of the sums of listed files.
 struct Checker {
     passes: Passes,
     /// Index of the algorithm that matched last, among those that can have produced a sum; it is tried first.
@@ -148,7 +148,7 @@ struct List {
     kinds: (bool, bool),
 }
 
-/// Prints the verdicts in the order of the lists.
+/// A printer of the verdicts, in the order of the lists.
 struct VerdictReporter<'r> {
     how: &'r CheckArgs,
     json: bool,

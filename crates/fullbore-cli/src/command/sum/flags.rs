@@ -314,7 +314,7 @@ impl Sum {
         Ok(hashes)
     }
 
-    /// Returns the named algorithms. Of several flags `cksum` takes the last.
+    /// Returns the named algorithms. With several flags, `cksum` uses the last.
     fn choices(&self) -> impl Iterator<Item = &NamedAlgorithm> {
         let first = if is_cksum() { self.algorithms.len().saturating_sub(1) } else { 0 };
         self.algorithms[first..].iter().flat_map(|choices| &choices.0)

@@ -97,7 +97,7 @@ impl Sum {
         let passes = Passes::default();
         let sums = |name: &Path, listed: Option<HeldDir>, executor: &Executor<'_>, worker: &mut Worker| {
             if self.keyed && is_stdio(name) {
-                let what = "the key is already read from it";
+                let what = "the key was already read from it";
                 return Err(Error::new(ErrorKind::Invalid, "read", "standard input", what));
             }
             let open = |worker: &mut Worker| match listed {

@@ -26,7 +26,7 @@ pub(super) struct ChecksumLine {
     pub(super) written: Vec<u8>,
 }
 
-/// Parses the lines of all lists of a run.
+/// A parser of the lines of all lists of a run.
 #[derive(Debug)]
 pub(super) struct Parser {
     /// The requested algorithms; empty: all.
@@ -204,7 +204,7 @@ fn shortened<'l>(algorithm: &Algorithm, line: &'l [u8]) -> Option<(usize, &'l [u
     ((8..=longest).contains(&len) && len.is_multiple_of(8)).then_some((len / 8, &bits[end..]))
 }
 
-/// Parses the rest of tags such as SHA2-256, which later coreutils accept beside SHA256.
+/// Parses the rest of tags such as SHA2-256, which later coreutils accept besides SHA256.
 fn sha2<'l>(algorithm: &Algorithm, line: &'l [u8]) -> Option<&'l [u8]> {
     let bits = algorithm.name.strip_prefix("sha").filter(|bits| bits.len() == 3)?;
     line.strip_prefix(b"SHA2-")?.strip_prefix(bits.as_bytes())

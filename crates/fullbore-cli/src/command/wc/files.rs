@@ -86,7 +86,7 @@ enum Names {
 /// A list of names that end with NUL, as they arrive.
 struct NameReader(BufReader<fs::File>);
 
-/// Names longer than this, in bytes, end a list that arrives: it is no list of names, and may have no end.
+/// A name longer than this, in bytes, ends the list: it is not a list of names, and may have no end.
 const LONGEST_NAME: u64 = 1 << 20;
 
 impl Iterator for NameReader {
@@ -223,7 +223,7 @@ fn path(name: Vec<u8>) -> PathBuf {
 
 /// Standard input, handed to its users one after the other.
 pub(super) struct StandardInput {
-    /// `None` after the run has failed: not all users will come.
+    /// `None` after the run has failed: not every use will take place.
     next: Mutex<Option<u64>>,
     done: Condvar,
 }

@@ -12,11 +12,11 @@ use crate::sys::unix::names::{AtFlags, remove};
 use crate::sys::unix::open::{BorrowedHandle, Handle, OpenFlags, open_at};
 use crate::sys::unix::process::{effective_user, umask};
 
-/// Creates `name` in a directory as a clone of `source`, open for reading. It has the content and nothing else of the source:
-/// no extended attributes, today's times, and until it is published a mode for this user alone.
+/// Creates `name` in a directory as a clone of `source`, open for reading. It has only the content of the source: no
+/// extended attributes, new times and, until it is published, a mode for this user only.
 ///
 /// The call gives the clone the source's mode at first, so a source that others may write, or that the umask would hide from
-/// them, is not cloned; neither is one with flags, which may forbid to rename it.
+/// them, is not cloned; neither is one with flags, which may forbid renaming it.
 pub fn clone_to_name(
     source: BorrowedHandle<'_>,
     directory: BorrowedHandle<'_>,

@@ -180,7 +180,11 @@ fn punch(file: BorrowedHandle<'_>, start: u64, end: u64) -> Result<()> {
         };
         // SAFETY: the command reads this structure, which lives through the call.
         if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_PUNCHHOLE, &raw mut request) } != 0 {
-            return Err(Code::last());
+            return Err(match Code::last() {
+                // A file system without the command.
+                Code::INAPPROPRIATE => Code::UNSUPPORTED,
+                error => error,
+            });
         }
     }
     for part in [head, tail] {
@@ -196,7 +200,7 @@ fn punch(file: BorrowedHandle<'_>, start: u64, end: u64) -> Result<()> {
     Ok(())
 }
 
-/// As on Linux; pages cannot be dropped through an open file.
+/// As on Linux; pages are dropped through a mapping.
 #[cfg(target_os = "macos")]
 pub fn advise(file: impl AsFd, offset: u64, len: Option<u64>, advice: Advice) -> Result<()> {
     let read_ahead = |on: libc::c_int| {
@@ -299,6 +303,7 @@ impl From<rustix::fs::StatFs> for FileSystemKind {
         let kind = Self::named(match name.as_str() {
             "linprocfs" | "procfs" => "proc",
             "linsysfs" => "sysfs",
+            "msdos" | "msdosfs" => "vfat",
             same => same,
         });
         kind.with_number(found.f_type.into())
@@ -426,7 +431,7 @@ pub(crate) fn extended_status(fd: BorrowedHandle<'_>) -> io::Result<ExtendedStat
     Ok(status(fd)?.into())
 }
 
-/// Passes every extent of the file to `take`, in file order. A separate descriptor finds them, because it is moved to them.
+/// Passes every extent of the file to `take`, in file order. It uses a separate descriptor, whose position it moves.
 pub(crate) fn each_extent(fd: BorrowedHandle<'_>, mut take: impl FnMut(&RawExtent)) -> io::Result<()> {
     let len = status(fd)?.size;
     let fd = reopen(&fd, OpenFlags::READ | OpenFlags::NONBLOCK)?;
@@ -436,7 +441,7 @@ pub(crate) fn each_extent(fd: BorrowedHandle<'_>, mut take: impl FnMut(&RawExten
     let outcome = loop {
         let start = match seek(fd, SeekFrom::Data(at)) {
             Ok(start) if start < len => start,
-            // No data behind.
+            // No data follows.
             Ok(_) | Err(Code::NO_SUCH_ADDRESS) => break Ok(()),
             Err(error) => break Err(error.into()),
         };
@@ -458,7 +463,7 @@ pub(crate) fn each_extent(fd: BorrowedHandle<'_>, mut take: impl FnMut(&RawExten
     outcome
 }
 
-/// The byte on the device that has the byte at `offset`, and the number of bytes from there up to `end` that follow each other.
+/// Returns the offset on the device of the byte at `offset`, and the number of contiguous bytes from there, up to `end`.
 #[cfg(target_os = "macos")]
 fn place(fd: BorrowedHandle<'_>, offset: u64, end: u64) -> Option<(u64, u64)> {
     use std::os::fd::AsRawFd;

@@ -13,7 +13,7 @@ fn checked(count: isize) -> Result<usize> {
     usize::try_from(count).map_err(|_| Code::last())
 }
 
-/// The name without its space.
+/// Returns the name without its name space.
 fn own_name(name: impl PathArg) -> Result<CString> {
     let name = name.into_c_str()?;
     let name = name.to_bytes().strip_prefix(PREFIX).ok_or(Code::UNSUPPORTED)?;
@@ -63,14 +63,14 @@ pub fn attributes(file: impl AsFd, names: &mut [u8]) -> Result<usize> {
 /// As [`attributes`], for a path whose last name is not followed.
 pub fn attributes_of_name(path: impl PathArg, names: &mut [u8]) -> Result<usize> {
     let path = path.into_c_str()?;
-    // SAFETY: the path is a string of C; the call writes at most the given number of bytes.
+    // SAFETY: the path is a C string; the call writes at most the given number of bytes.
     list(|data, len| unsafe { libc::extattr_list_link(path.as_ptr(), SPACE, data, len) }, names)
 }
 
 /// Reads an extended attribute of an open file; returns its length.
 pub fn attribute(file: impl AsFd, name: impl PathArg, value: &mut [u8]) -> Result<usize> {
     let (fd, name) = (file.as_fd().as_raw_fd(), own_name(name)?);
-    // SAFETY: the name is a string of C; the call writes at most the given number of bytes.
+    // SAFETY: the name is a C string; the call writes at most the given number of bytes.
     whole(|data, len| unsafe { libc::extattr_get_fd(fd, SPACE, name.as_ptr(), data, len) }, value)
 }
 
@@ -78,7 +78,7 @@ pub fn attribute(file: impl AsFd, name: impl PathArg, value: &mut [u8]) -> Resul
 type OfPath<T> = unsafe extern "C" fn(*const c_char, c_int, *const c_char, T, usize) -> isize;
 
 fn read(call: OfPath<*mut c_void>, path: &CStr, name: &CStr, value: &mut [u8]) -> Result<usize> {
-    // SAFETY: path and name are strings of C; the call writes at most the given number of bytes.
+    // SAFETY: path and name are C strings; the call writes at most the given number of bytes.
     whole(|data, len| unsafe { call(path.as_ptr(), SPACE, name.as_ptr(), data, len) }, value)
 }
 
@@ -88,7 +88,7 @@ pub fn attribute_of_name(path: impl PathArg, name: impl PathArg, value: &mut [u8
 
 pub fn set_attribute(file: impl AsFd, name: impl PathArg, value: &[u8]) -> Result<()> {
     let (fd, name) = (file.as_fd().as_raw_fd(), own_name(name)?);
-    // SAFETY: the name is a string of C; the call reads the value.
+    // SAFETY: the name is a C string; the call reads the value.
     let set = unsafe { libc::extattr_set_fd(fd, SPACE, name.as_ptr(), value.as_ptr().cast(), value.len()) };
     checked(set).map(drop)
 }
@@ -101,7 +101,7 @@ pub fn remove_attribute(_: impl AsFd, _: impl PathArg) -> Result<()> {
 pub fn set_attribute_of_name(path: impl PathArg, name: impl PathArg, value: &[u8]) -> Result<()> {
     let (path, name) = (path.into_c_str()?, own_name(name)?);
     let call: OfPath<*const c_void> = libc::extattr_set_link;
-    // SAFETY: path and name are strings of C; the call reads the value.
+    // SAFETY: path and name are C strings; the call reads the value.
     let set = unsafe { call(path.as_ptr(), SPACE, name.as_ptr(), value.as_ptr().cast(), value.len()) };
     checked(set).map(drop)
 }

@@ -76,7 +76,7 @@ pub fn write_vectored_flagged(
     }
 }
 
-/// Returns the flags, if any. `preadv2` and `pwritev2` take one offset for the file's own position; it is rejected, as by the others.
+/// Returns the flags, if any. Rejects offsets above `i64::MAX`: to `preadv2` and `pwritev2`, -1 means the file's own position.
 fn read_write_flags(flags: TransferFlags, offset: u64) -> Result<Option<ReadWriteFlags>> {
     match flags.is_empty() {
         true => Ok(None),
@@ -154,7 +154,7 @@ pub fn coarse_time() -> Time {
     (time.tv_sec, time.tv_nsec)
 }
 
-/// Wakes the calling thread within nanoseconds of the time at which it asked to be woken, not in groups.
+/// Sets the timer slack of the calling thread: the time by which the kernel may delay a wake-up to group it with others.
 pub fn set_timer_slack(nanoseconds: std::num::NonZeroU64) -> Result<()> {
     Ok(rustix::thread::set_current_timer_slack(Some(nanoseconds))?)
 }

@@ -178,23 +178,25 @@ impl<F: AsFd> SharedRing<F> {
 
     /// Submits the queued entries, in as many calls as necessary: one left in the queue would never complete.
     pub(crate) fn submit(&mut self) {
-        let mut held = false;
-        while !self.is_broken() && self.queued() > 0 {
-            match self.kernel.ring.submit() {
-                Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if is_temporary(&error) => {
-                    self.collect();
-                    held = true;
-                    std::thread::sleep(Duration::from_micros(100));
+        loop {
+            let mut held = false;
+            while !self.is_broken() && self.queued() > 0 {
+                match self.kernel.ring.submit() {
+                    Ok(_) => {}
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) if is_temporary(&error) => {
+                        self.collect();
+                        held = true;
+                        std::thread::sleep(Duration::from_micros(100));
+                    }
+                    Err(_) => self.kernel.broken.store(true, Ordering::Release),
                 }
-                Err(_) => self.kernel.broken.store(true, Ordering::Release),
             }
-        }
-        if held && !self.is_broken() && !self.collected.is_empty() {
+            if !held || self.is_broken() || self.collected.is_empty() {
+                return;
+            }
             // The thread that waits for completions may have missed those.
             self.nudge();
-            let _ = self.kernel.ring.submit();
         }
     }
 
@@ -261,7 +263,7 @@ impl<F> Drop for SharedRing<F> {
     }
 }
 
-/// Time between two looks for completions of a broken ring.
+/// Time between two checks for completions of a broken ring.
 const BROKEN_PATIENCE: Duration = Duration::from_millis(10);
 
 /// `io_uring_getevents_arg`.

@@ -25,7 +25,7 @@ impl From<Stat> for Status {
     fn from(stat: Stat) -> Self {
         Self {
             dev: stat.st_dev as u64,
-            ino: stat.st_ino as u64,
+            ino: number_of(&stat),
             mode: stat.st_mode as u32,
             nlink: stat.st_nlink as u64,
             uid: stat.st_uid,
@@ -43,6 +43,18 @@ impl From<Stat> for Status {
             sparse: (stat.st_blocks as u64).saturating_mul(512) < stat.st_size as u64,
         }
     }
+}
+
+/// Returns the number of a file. The drivers of FAT and exFAT on macOS have one number for all empty files, which differ in the
+/// time of their creation.
+#[allow(clippy::unnecessary_cast, reason = "the widths differ between systems")]
+fn number_of(stat: &Stat) -> u64 {
+    #[cfg(target_os = "macos")]
+    if let (0, 1 | 999_999_999) = (stat.st_size, stat.st_ino) {
+        let (seconds, rest) = (stat.st_birthtime as u64, stat.st_birthtime_nsec as u64);
+        return stat.st_ino ^ seconds.wrapping_mul(1_000_000_000).wrapping_add(rest) << 1;
+    }
+    stat.st_ino as u64
 }
 
 calls! {

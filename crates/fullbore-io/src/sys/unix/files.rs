@@ -208,7 +208,7 @@ pub fn split_device(number: u64) -> (u32, u32) {
     (rustix::fs::major(number as _), rustix::fs::minor(number as _))
 }
 
-/// Nanoseconds of the clock that never jumps.
+/// Returns the time of the monotonic clock in nanoseconds.
 pub fn monotonic_nanoseconds() -> u64 {
     let time = rustix::time::clock_gettime(ClockId::Monotonic);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64

@@ -164,14 +164,14 @@ pub fn make_special(
     if !matches!(kind, FileKind::Fifo | FileKind::CharacterDevice | FileKind::BlockDevice) {
         return Err(Code::UNSUPPORTED);
     }
-    // SAFETY: the path is a string of C that lives through the call.
+    // SAFETY: the path is a C string that lives through the call.
     match unsafe { libc::mknod(path.as_ptr(), (kind.mode() | mode) as libc::mode_t, device as libc::dev_t) } {
         0 => Ok(()),
         _ => Err(Code::last()),
     }
 }
 
-/// False: a colon is a character like others.
+/// False: a colon is a character like any other.
 pub fn is_stream_name(_: &std::ffi::OsStr) -> bool {
     false
 }

@@ -42,7 +42,7 @@ pub fn handle_name(file: &impl AsHandle) -> String {
     format!("/dev/fd/{}", raw(file))
 }
 
-/// Implements the platform's trait of types that have a handle.
+/// Implements the platform's traits of types that have a handle.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! as_handle {
@@ -52,6 +52,12 @@ macro_rules! as_handle {
             fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
                 let $this = self;
                 $handle
+            }
+        }
+
+        impl std::os::fd::AsRawFd for $type {
+            fn as_raw_fd(&self) -> std::os::fd::RawFd {
+                std::os::fd::AsRawFd::as_raw_fd(&std::os::fd::AsFd::as_fd(self))
             }
         }
     };
@@ -80,7 +86,7 @@ bitflags::bitflags! {
         const SYNC = OFlags::SYNC.bits();
         /// Bypasses the page cache.
         const DIRECT = system::DIRECT;
-        /// Reads do not change the access time; elsewhere than on Linux they do.
+        /// Reads do not change the access time (Linux only).
         const NOATIME = system::NOATIME;
         /// The path alone, without access to the content.
         const PATH = system::PATH;

@@ -32,7 +32,7 @@ pub fn thread_waits() -> Option<u64> {
     usage_of_thread().ok().map(|usage| usage.voluntary_switches)
 }
 
-/// Calls nothing: the system has no pool of threads.
+/// Unsupported: the system has no thread pool.
 pub fn call_on_pool(_: usize, _: &(dyn Fn() + Sync)) -> Result<()> {
     Err(Code::UNSUPPORTED)
 }
@@ -120,6 +120,11 @@ pub(crate) fn memory_total() -> Option<u64> {
 
 /// Terminals take the bytes as they are.
 pub fn use_utf8_console() {}
+
+/// True if a terminal interprets control sequences.
+pub fn interprets_sequences(_: impl AsFd) -> bool {
+    true
+}
 
 /// Nothing was changed.
 pub fn restore_console() {}

@@ -25,6 +25,18 @@ pub(super) fn is_console(file: &impl AsHandle) -> bool {
     unsafe { console::GetConsoleMode(raw(file) as _, &raw mut mode) != 0 }
 }
 
+/// Makes a console interpret control sequences; false if it cannot. Other terminals interpret them anyway.
+pub fn interprets_sequences(terminal: impl AsHandle) -> bool {
+    let (handle, mut mode) = (raw(&terminal) as _, 0);
+    let wanted = console::ENABLE_VIRTUAL_TERMINAL_PROCESSING;
+    // SAFETY: the first call writes the mode, which lives through it; the second takes numbers.
+    unsafe {
+        console::GetConsoleMode(handle, &raw mut mode) == 0
+            || mode & wanted != 0
+            || console::SetConsoleMode(handle, mode | wanted) != 0
+    }
+}
+
 /// The encoding that the console had before [`use_utf8_console`]; 0: it was not changed.
 static ENCODING: AtomicU32 = AtomicU32::new(0);
 
@@ -41,6 +53,8 @@ pub fn use_utf8_console() {
             ENCODING.store(before, Ordering::Relaxed);
         }
     }
+    // For colours that are requested even if the console cannot show them.
+    let _ = interprets_sequences(stdout());
 }
 
 /// Restores the encoding of the console, which outlives the process.

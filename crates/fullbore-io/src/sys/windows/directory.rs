@@ -21,7 +21,7 @@ pub struct Directory {
     /// The place of the next entry in `memory`, in bytes, if it has one.
     next: Option<usize>,
     started: bool,
-    /// True after the last entry, and after an error, which would return for ever.
+    /// True after the last entry, and after an error, which would otherwise repeat forever.
     ended: bool,
 }
 
@@ -78,7 +78,7 @@ impl Directory {
     }
 
     fn entry(&mut self, at: usize) -> Entry {
-        // SAFETY: the system wrote an entry here, aligned to eight bytes, and its name behind it.
+        // SAFETY: the system wrote an entry here, aligned to eight bytes, and its name after it.
         let (head, name) = unsafe {
             let entry = self.memory.as_ptr().byte_add(at).cast::<fs::FILE_FULL_DIR_INFO>();
             let name = (&raw const (*entry).FileName).cast::<u16>();

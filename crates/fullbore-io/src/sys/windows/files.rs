@@ -15,7 +15,9 @@ use windows_sys::Win32::System::Ioctl as ioctl;
 
 use super::code::{Function, check, check_status, function};
 use super::handle::{AsHandle, BorrowedHandle, CURRENT_DIRECTORY, Handle, OpenFlags, RawHandle, owned, raw};
-use super::information::{attribute_bits, awaited_at, control, ended, on_disk, query_native, set, set_len};
+use super::information::{
+    attribute_bits, awaited_at, control, ended, on_disk, query, query_native, set, set_len,
+};
 use super::names::guards;
 use super::open::{existing, reopen, status_flags};
 use super::path::{PathArg, handle_path, wide};
@@ -56,17 +58,17 @@ pub fn space_of(path: impl PathArg) -> Result<Space> {
     Ok(Space { id: serial, block: unit, unit, total, free, available })
 }
 
-/// Sockets are no files here.
+/// Does nothing: sockets are not files here.
 pub fn end_writes(_: impl AsHandle) {}
 
-/// Sets or releases a lock of the whole file, without waiting. It is that of a byte beyond the end of every file, so that it binds no
-/// transfers.
+/// Sets or releases a lock of the whole file, without waiting. The lock covers a byte beyond the end of every file, so that it
+/// binds no transfers.
 pub fn lock_whole(file: impl AsHandle, request: LockRequest) -> Result<()> {
     let end = i64::MAX as u64;
     lock_range(file.as_handle(), &(end - 1..end), request, false)
 }
 
-/// Copies inside the system are Windows' own for whole files only.
+/// Unsupported: Windows can copy only whole files.
 pub fn copy_range(_: impl AsHandle, _: &mut u64, _: impl AsHandle, _: &mut u64, _: usize) -> Result<usize> {
     Err(Code::NOT_IMPLEMENTED)
 }
@@ -120,7 +122,7 @@ fn allocate_by(file: BorrowedHandle<'_>, what: Allocate, offset: u64, len: u64) 
     match what {
         Allocate::Extend | Allocate::KeepLength => {
             let found = status(file)?;
-            // A sparse or compressed file has less than its length, and loses what is behind an allocation that is set.
+            // A sparse or compressed file has less than its length, and loses what follows an allocation that is set.
             if end as u64 > found.allocated().max(found.size) {
                 let wanted = fs::FILE_ALLOCATION_INFO { AllocationSize: end };
                 set(&file, fs::FileAllocationInfo, &wanted).map_err(|error| {
@@ -132,7 +134,8 @@ fn allocate_by(file: BorrowedHandle<'_>, what: Allocate, offset: u64, len: u64) 
                     }
                 })?;
                 // Wine reports success, and on some file systems reserves nothing.
-                if status(file)?.allocated() < end as u64 {
+                // Not in blocks: a file in the file table has less than one.
+                if query::<fs::FILE_STANDARD_INFO>(&file, fs::FileStandardInfo)?.AllocationSize < end {
                     return Err(Code::UNSUPPORTED);
                 }
             }
@@ -163,7 +166,7 @@ fn allocate_by(file: BorrowedHandle<'_>, what: Allocate, offset: u64, len: u64) 
     }
 }
 
-/// Makes a range of zeros that keeps its blocks in a file that loses them when the system makes them zero.
+/// Writes zeros to a range of a file that would lose the blocks if the system zeroed the range.
 fn write_zeros(file: &impl AsHandle, range: Range<u64>) -> Result<()> {
     // A handle that appends or bypasses the cache could not write there.
     let own = match status_flags(file)?.intersects(OpenFlags::APPEND | OpenFlags::DIRECT) {
@@ -281,7 +284,7 @@ fn flush(file: impl AsHandle, flags: u32) -> Result<()> {
     }
 }
 
-/// Opens a file again for writing; one that is READONLY is not for a moment.
+/// Opens a file again for writing; clears the attribute READONLY for a moment if it is set.
 fn writable(file: &impl AsHandle) -> Result<Handle> {
     match reopen(file, OpenFlags::WRITE) {
         Err(Code::ACCESS_DENIED) if guards(file, false)? => {
@@ -400,7 +403,7 @@ pub(crate) fn lock_range(
         LockRequest::Shared => 0,
         LockRequest::Exclusive => fs::LOCKFILE_EXCLUSIVE_LOCK,
     };
-    // The system takes any lock of any file; elsewhere a shared one needs the right to read, another that to write.
+    // The system takes any lock of any file; elsewhere a shared lock needs the right to read, an exclusive one that to write.
     let lacking = if kind == 0 { OpenFlags::WRITE } else { OpenFlags::READ };
     let flags = status_flags(file)?;
     // A handle that only appends has neither right.

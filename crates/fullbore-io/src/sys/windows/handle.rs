@@ -36,6 +36,14 @@ macro_rules! as_handle {
                 $handle
             }
         }
+
+        impl std::os::windows::io::AsRawHandle for $type {
+            fn as_raw_handle(&self) -> std::os::windows::io::RawHandle {
+                std::os::windows::io::AsRawHandle::as_raw_handle(&std::os::windows::io::AsHandle::as_handle(
+                    self,
+                ))
+            }
+        }
     };
 }
 

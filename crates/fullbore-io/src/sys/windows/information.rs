@@ -73,7 +73,7 @@ fn reported_identity(file: &impl AsHandle) -> Result<(u64, u64)> {
     if let Ok(found) = query::<fs::FILE_ID_INFO>(file, fs::FileIdInfo) {
         let (low, high) = found.FileId.Identifier.split_at(8);
         let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
-        // The upper half is zero but on ReFS.
+        // The upper half is zero except on ReFS.
         let number = number(low) ^ number(high).rotate_left(32);
         if number != 0 {
             return Ok((found.VolumeSerialNumber, number));
@@ -147,7 +147,7 @@ pub(super) fn call_at(offset: u64) -> OVERLAPPED {
 }
 
 /// As [`call_at`], for a call whose end this thread [waits for](ended). The event is the thread's own: a handle is signalled at the end
-/// of any of its calls, also of another thread's.
+/// of any of its calls, including those of other threads.
 pub(super) fn awaited_at(offset: u64) -> OVERLAPPED {
     thread_local! {
         static EVENT: Option<Handle> = new_event(Reset::ByHand).ok();

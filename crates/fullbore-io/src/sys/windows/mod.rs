@@ -25,7 +25,9 @@ pub(in crate::sys) mod view;
 mod volume;
 mod xattr;
 
-pub use console::{on_console_event, restore_console, terminal_columns, use_utf8_console};
+pub use console::{
+    interprets_sequences, on_console_event, restore_console, terminal_columns, use_utf8_console,
+};
 pub use descriptor::{make_private, select_of_descriptor};
 pub use directory::{Directory, Entry};
 pub(crate) use extents::each_extent;

@@ -222,7 +222,8 @@ fn is_held(directory: &impl AsHandle, name: &impl PathArg) -> bool {
     let options = nt::FILE_OPEN_REPARSE_POINT | nt::FILE_NON_DIRECTORY_FILE;
     match existing(directory, name, access, options) {
         Ok(file) => attribute_bits(&file).is_ok_and(|bits| bits & fs::FILE_ATTRIBUTE_READONLY == 0),
-        Err(error) => error == Code::HELD,
+        // A removed file has its name until its users close it, and cannot be opened.
+        Err(error) => [Code::HELD, Code::NOT_FOUND].contains(&error),
     }
 }
 

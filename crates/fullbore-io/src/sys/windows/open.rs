@@ -51,7 +51,7 @@ fn place(directory: &impl AsHandle, name: &OsStr) -> Result<(HANDLE, Vec<u16>)> 
     if name.is_empty() || name == "." {
         return Ok((root, Vec::new()));
     }
-    // A root without a drive is that of the directory's.
+    // A root without a drive is the root of the directory's drive.
     if path.has_root() || path.components().any(|part| part == Component::ParentDir) {
         return Ok((std::ptr::null_mut(), native(&path_in(directory, path))?));
     }

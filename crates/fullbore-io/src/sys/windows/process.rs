@@ -1,4 +1,4 @@
-//! The process: its user, limits, job, resource use, processors, standard streams, the pool of threads and the sizes of the system.
+//! The process: its user, limits, job, resource use, processors, standard streams, the thread pool and the sizes of the system.
 
 use std::ffi::c_void;
 use std::io;
@@ -254,7 +254,7 @@ fn memory_limit(flags: u32, job: usize, process: usize) -> Option<u64> {
     limits.into_iter().flatten().min()
 }
 
-/// The share of CPU time and the memory in bytes that this process' job permits.
+/// The share of CPU time and the memory in bytes that this process's job permits.
 type JobLimits = (Option<f64>, Option<u64>);
 
 /// The limits that the process had before it got a job of its own, which has none.
@@ -277,7 +277,7 @@ fn job_limits() -> JobLimits {
     (share, memory)
 }
 
-/// The limits of this process' job, and the processors of its affinity.
+/// The limits of this process's job, and the processors of its affinity.
 pub(crate) fn group_limits() -> GroupLimits {
     let (cpu_share, memory) = OUTER.get().copied().unwrap_or_else(job_limits);
     let (mut ours, mut all) = (0, 0);

@@ -13,7 +13,7 @@ use super::device;
 use super::handle::{AsHandle, AtFlags, BorrowedHandle, CURRENT_DIRECTORY, Handle, raw};
 use super::information::{attribute_bits, device_type, file_type, identity, query, set};
 use super::open::{existing, is_link, named};
-use super::path::{PathArg, handle_path, wide};
+use super::path::{PathArg, handle_path, units};
 use super::process::effective_user;
 use super::volume::sector_of_volume;
 use crate::sys::code::{Code, Result};
@@ -57,8 +57,11 @@ fn pipe_path(directory: &impl AsHandle, name: &impl PathArg) -> Option<PathBuf> 
 }
 
 fn pipe_exists(path: &Path) -> Result<()> {
-    // SAFETY: the path ends with a zero and lives through the call.
-    match check(unsafe { WaitNamedPipeW(wide(path)?.as_ptr(), 1) }) {
+    // Not the long form of the path: the call looks for `\\?\UNC\` among the local pipes.
+    let mut name = units(path.as_os_str());
+    name.push(0);
+    // SAFETY: the name ends with a zero and lives through the call.
+    match check(unsafe { WaitNamedPipeW(name.as_ptr(), 1) }) {
         Err(Code::NOT_FOUND) => Err(Code::NOT_FOUND),
         // All instances are in use, for example.
         _ => Ok(()),
@@ -239,8 +242,8 @@ pub fn change_owner_of_created(
     change_owner(directory, user, group)
 }
 
-/// Sets the times through this open file, if it was opened with the right to do so: otherwise NTFS sets the time of the change again
-/// when the file is closed that wrote the bytes.
+/// Sets the times through this open file, if it was opened with the right to do so: otherwise NTFS sets the modification time
+/// again when the handle that wrote the bytes is closed.
 fn set_both(file: &impl AsHandle, accessed: i64, modified: i64) -> Result<()> {
     let times = fs::FILE_BASIC_INFO {
         LastAccessTime: accessed,

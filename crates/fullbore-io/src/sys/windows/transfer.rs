@@ -228,7 +228,7 @@ pub fn write_vectored_at(file: impl AsHandle, parts: &[IoSlice<'_>], offset: u64
 }
 
 /// Moves the selected memory of `loan`, one call a piece; without an offset at the file's own position, and for a read into the first
-/// piece alone: behind the bytes that have arrived, a pipe would wait for more. No flag is supported.
+/// piece only: after the bytes that have arrived, a pipe would wait for more. No flag is supported.
 pub(crate) fn transfer_loan(
     loan: &mut Loan,
     file: BorrowedHandle<'_>,
@@ -260,7 +260,7 @@ pub(crate) fn transfer_loan(
     Ok(moved)
 }
 
-/// The next data at an offset or behind, or the next hole, of a file of `len` bytes: data to its end if no ranges are reported.
+/// The next data at or after an offset, or the next hole, of a file of `len` bytes: data to its end if no ranges are reported.
 fn data_or_hole(file: &impl AsHandle, offset: u64, len: u64, data: bool) -> Result<u64> {
     let number = |value: u64| i64::try_from(value).map_err(|_| Code::INVALID);
     let mut at = offset;

@@ -45,7 +45,7 @@ fn text(units: &[u16]) -> OsString {
     OsString::from_wide(&units[..units.iter().position(|&unit| unit == 0).unwrap_or(units.len())])
 }
 
-/// The root of the volume of a path, with a backslash at its end and a zero behind.
+/// The root of the volume of a path, with a backslash and a zero at its end.
 fn root_of(path: &Path) -> Result<Vec<u16>> {
     let path = wide(path)?;
     let mut root = vec![0u16; path.len().max(261) + 1];
@@ -296,7 +296,7 @@ fn facts_of_disk(device: &impl AsHandle, whole: bool) -> Disk {
     let (cache, through) = property(device, io::StorageDeviceWriteCacheProperty)
         .map_or((None, None), |bytes| write_cache(&bytes));
     let flag = |number| property(device, number).and_then(|bytes| flag_at(&bytes, 8));
-    // `DISK_GEOMETRY_EX`, with the size behind the geometry.
+    // `DISK_GEOMETRY_EX`, with the size after the geometry.
     let geometry = answer(device, io::IOCTL_DISK_GET_DRIVE_GEOMETRY_EX, &(), 256);
     let writable = control(device, io::IOCTL_DISK_IS_WRITABLE, &());
     Disk {

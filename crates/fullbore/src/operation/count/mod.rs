@@ -45,7 +45,7 @@ impl Encoding {
     }
 }
 
-/// Counts as GNU `wc` does.
+/// A count of lines, words, characters, bytes and columns, as by GNU `wc`.
 ///
 /// A word is the text between white space if something in it is printable: bytes that are not characters and
 /// unprintable characters neither begin nor end a word, as in `wc` up to 9.4.

@@ -17,7 +17,7 @@ const BLOCK: usize = 256 << 10;
 /// Maximum number of blocks between the reader and the slowest hash.
 const DEPTH: usize = 8;
 
-/// Computes several hashes from the blocks of a file.
+/// Several hashes, computed concurrently from the blocks of a file.
 ///
 /// Each hash takes the blocks in order. The hash that is furthest behind runs first, on any free thread, including the
 /// reading one. The total time is therefore that of the slowest hash, or that of all the work divided by the number of

@@ -12,18 +12,18 @@ pub(in crate::pattern) struct Leases<'a> {
     settings: Settings<'a>,
     /// The number of workers.
     workers: AtomicUsize,
-    state: Mutex<Dealt>,
+    state: Mutex<LeaseState>,
     changed: Condvar,
 }
 
 #[derive(Debug)]
-struct Dealt {
+struct LeaseState {
     regions: Vec<Region>,
     waiters: usize,
     stopped: bool,
 }
 
-impl Dealt {
+impl LeaseState {
     /// A number that changes when other workers may get leases: with another slice, another trial, or the end of a region.
     fn turn(&self) -> u64 {
         self.regions.iter().map(Region::turn).sum()
@@ -44,7 +44,7 @@ impl<'a> Leases<'a> {
         Self {
             settings,
             workers: AtomicUsize::new(1),
-            state: Mutex::new(Dealt { regions, waiters: 0, stopped: false }),
+            state: Mutex::new(LeaseState { regions, waiters: 0, stopped: false }),
             changed: Condvar::new(),
         }
     }
@@ -105,7 +105,7 @@ impl<'a> Leases<'a> {
     }
 
     /// Wakes the workers that wait if there may be leases for them since `turn`.
-    fn wake_after(&self, turn: u64, state: &Dealt) {
+    fn wake_after(&self, turn: u64, state: &LeaseState) {
         if state.waiters > 0 && state.turn() != turn {
             self.changed.notify_all();
         }
@@ -153,7 +153,7 @@ impl<'a> Leases<'a> {
 
     /// The largest number of workers for a region, and true if it shares them: one is left to the other region, so that the
     /// device works while cached parts are processed.
-    fn limit(&self, state: &Dealt, region: usize) -> (usize, bool) {
+    fn limit(&self, state: &LeaseState, region: usize) -> (usize, bool) {
         let others = state.regions.iter().enumerate().any(|(index, other)| index != region && other.left > 0);
         match others {
             true => (self.workers().saturating_sub(1).max(1), true),
@@ -161,7 +161,7 @@ impl<'a> Leases<'a> {
         }
     }
 
-    fn take(&self, state: &mut Dealt) -> Option<Lease> {
+    fn take(&self, state: &mut LeaseState) -> Option<Lease> {
         let mut order: Vec<usize> =
             (0..state.regions.len()).filter(|&index| state.regions[index].left > 0).collect();
         let front =

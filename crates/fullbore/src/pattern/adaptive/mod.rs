@@ -2,7 +2,7 @@
 //!
 //! A file has up to two regions, the parts in the page cache and the others, each with contenders of its own. A region
 //! is distributed to the workers in leases. During a trial, each contender in turn gets a slice of several leases. The order
-//! alternates from round to round, so that a trend favors none. A contender gets a slice if it is expected to save more time
+//! alternates from round to round, so that a trend favours none. A contender gets a slice if it is expected to save more time
 //! than the slice costs (`belief`). Later the rate of the chosen strategy is compared with the expected rate; if the two
 //! differ too much, the trial is repeated.
 

@@ -89,6 +89,7 @@ pub struct End {
 
 /// The result of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "a difference is a result, not an error"]
 pub enum Comparison {
     /// No difference within the extent.
     Equal,
@@ -106,6 +107,7 @@ pub enum Comparison {
 /// The summary of a comparison of every byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
+#[must_use]
 pub struct Differences {
     /// True if the inputs differ in a byte that both have.
     pub differ: bool,

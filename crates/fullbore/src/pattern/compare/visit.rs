@@ -30,7 +30,7 @@ pub(super) fn newlines(data: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', data).count() as u64
 }
 
-/// Finds the least offset at which the sides differ.
+/// The search for the least offset at which the sides differ.
 pub(super) struct FirstDifference<'a> {
     least: AtomicU64,
     found: Mutex<Option<Difference>>,
@@ -77,7 +77,7 @@ impl Visit for FirstDifference<'_> {
     }
 }
 
-/// Counts the line ends of one side, until the run is cancelled.
+/// A counter of the line ends of one side, until the run is cancelled.
 pub(super) struct Lines<'a> {
     pub(super) count: AtomicU64,
     pub(super) progress: &'a Progress,
@@ -91,7 +91,7 @@ impl Visit for Lines<'_> {
     }
 }
 
-/// Passes the runs that differ to `find` on any worker, and the results to `emit` in order.
+/// A visitor that passes the runs that differ to `find` on any worker, and the results to `emit` in order.
 pub(super) struct AllDifferences<F, E> {
     find: F,
     emit: Mutex<E>,

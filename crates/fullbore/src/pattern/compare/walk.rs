@@ -238,7 +238,7 @@ impl Worker<'_> {
                 break;
             }
             for reader in &mut readers {
-                reader.ask(due, &pending)?;
+                reader.submit(due, &pending)?;
             }
             self.compare(&mut readers, due, offset, len)?;
             pending.pop_front();
@@ -332,7 +332,7 @@ impl Reader {
     }
 
     /// Submits as many of the requests from number `due` on as the depth allows.
-    fn ask(&mut self, due: u64, pending: &VecDeque<(u64, usize)>) -> Result<()> {
+    fn submit(&mut self, due: u64, pending: &VecDeque<(u64, usize)>) -> Result<()> {
         if self.queue.mapped() {
             return Ok(());
         }

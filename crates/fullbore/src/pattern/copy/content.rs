@@ -44,9 +44,9 @@ pub(super) struct Content<'a> {
 /// attributes apply; resuming needs paths.
 ///
 /// # Errors
-/// The system's, with path and offset; [`ErrorKind::Changed`] if the input was modified meanwhile; [`ErrorKind::SameFile`] if the
-/// output is the input; [`ErrorKind::Unsupported`] if blocks must be shared and cannot be, and if an output must be verified that is
-/// written sequentially. The old output is unchanged then.
+/// The system's, with path and offset; [`ErrorKind::Changed`] if the input was modified during the copy; [`ErrorKind::SameFile`]
+/// if the output is the input; [`ErrorKind::Unsupported`] if blocks must be shared and cannot be, and if an output that is
+/// written sequentially must be verified. The old output is unchanged then.
 pub fn copy_file(
     input: &File,
     output: Output,
@@ -86,7 +86,7 @@ impl Content<'_> {
                 if let (Err(_), Some(journal)) = (&written, &journal)
                     && journal.is_empty()
                 {
-                    journal.abandon();
+                    journal.cleanup();
                 }
                 written?;
                 if stats.bytes() != len {
@@ -207,7 +207,9 @@ impl Content<'_> {
                 workers: plan.workers,
                 progress: self.progress,
             };
-            let _turn = (len > STRIPE).then(|| self.turn.lock());
+            // Shorter files are copied at the same time if the memory has two stripes for each worker of the tree.
+            let in_turn = len > STRIPE || 2 * len * self.settings.workers() as u64 > plan.budget;
+            let _turn = in_turn.then(|| self.turn.lock());
             stats.add(&hashed.run()?);
             stats.holes = len - stats.copied - stats.resumed;
             return Ok(());

@@ -215,7 +215,7 @@ impl TreeCopy<'_> {
     }
 
     /// Gives a complete directory its name.
-    pub(super) fn unveil(&self, hidden: Temporary, target: &HeldDir) -> Result<()> {
+    pub(super) fn publish(&self, hidden: Temporary, target: &HeldDir) -> Result<()> {
         let place = target.path();
         let failed = |doing: &'static str| move |error: io::Error| Error::io(doing, target.path(), error);
         let within = hidden.directory().clone();
@@ -250,7 +250,7 @@ fn make_directory(within: impl AsHandle + Copy, name: &Path, mode: u32, umask: u
     if umask & 0o700 == 0 {
         return Ok(());
     }
-    // By its handle: another user may have replaced it by a link.
+    // By its handle: another user may have replaced it with a link.
     let flags = OpenFlags::PATH | OpenFlags::DIRECTORY | OpenFlags::NOFOLLOW;
     let usable = sys::open_at(within, name, flags, 0)
         .and_then(|made| sys::change_mode_of(&made, mode & !umask | 0o700));

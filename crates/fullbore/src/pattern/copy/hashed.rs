@@ -146,7 +146,7 @@ impl Hashed<'_> {
     fn differs(&self, range: &Range<u64>, source_changed: bool) -> Error {
         // The journal lists the bytes that were found to be wrong: a later run would fail at them again.
         if let Some(journal) = self.journal {
-            journal.abandon();
+            journal.cleanup();
         }
         if source_changed {
             return Error::changed(self.input.path(), "modified while being read").at(range.start);

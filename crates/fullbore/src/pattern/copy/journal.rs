@@ -215,8 +215,8 @@ impl Journal {
         *self.end.lock() == HEADER as u64
     }
 
-    /// Removes the part, which is not to be trusted or empty, and the journal: the next run starts again.
-    pub(super) fn abandon(&self) {
+    /// Removes the part, which is empty or cannot be trusted, and the journal: the next run starts again.
+    pub(super) fn cleanup(&self) {
         // Another worker may have found another difference. The names may be another run's by now.
         if std::mem::take(&mut *self.end.lock()) == 0 {
             return;

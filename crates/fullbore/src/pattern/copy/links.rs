@@ -48,7 +48,7 @@ impl TreeCopy<'_> {
         let target = entry.within()?;
         let link = |name: &CStr| {
             sys::hard_link(&first, &place.1, &target, name, AtFlags::empty())?;
-            // Another user may have given the name to a file of his since.
+            // Another user may have given the name to another file since.
             let linked = sys::stat_at(&target, name, AtFlags::NOFOLLOW)?;
             if linked.identity() != place.2 {
                 let _ = sys::remove(&target, name, AtFlags::empty());
@@ -80,7 +80,7 @@ impl TreeCopy<'_> {
     }
 
     /// Notes the result for the first name if the file has several: the identity of its copy, as its handle has it, because another
-    /// user may give the name to a file of his.
+    /// user may give the name to another file.
     pub(super) fn first<T, E>(
         &self,
         entry: &Entry<'_>,

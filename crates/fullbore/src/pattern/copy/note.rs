@@ -318,7 +318,7 @@ impl BegunDirectory {
     /// The note of an existing directory, if it was begun as the copy of this source.
     ///
     /// # Errors
-    /// If the note is of another directory, or of a copy of another source: it may be obsolete or not.
+    /// If the note is of another directory, or of a copy of another source: it may or may not be obsolete.
     pub(super) fn find(
         parent: &HeldDir,
         target: &OsStr,
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg_attr(windows, ignore = "Wine reports the last change as the time of birth")]
+    #[cfg_attr(windows, ignore = "Wine reports the last change as the creation time")]
     fn a_begun_directory_is_recognised_and_another_in_its_place_is_not() {
         let room = tempfile::tempdir().unwrap();
         let (source, target) = (room.path().join("source"), room.path().join("target"));

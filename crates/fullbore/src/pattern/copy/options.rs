@@ -10,8 +10,9 @@ use crate::strategy::{Plan, Planner};
 #[cfg(doc)]
 use fullbore_io::error::ErrorKind;
 use fullbore_io::file::Durability;
+use fullbore_io::probe::processors;
 
-/// The sharing of blocks in place of copying them.
+/// The sharing of blocks instead of copying them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Reflink {
@@ -192,7 +193,7 @@ pub struct CopyOptions {
     pub confirm: Option<Confirm>,
     /// True to replace targets without write permission too.
     pub force: bool,
-    /// True to replace an existing target by a new file in place of writing to it.
+    /// True to replace an existing target with a new file instead of writing to it.
     pub remove_destination: bool,
     /// True to create the file that a dangling symbolic link points to.
     pub follow_dangling_links: bool,
@@ -202,7 +203,7 @@ pub struct CopyOptions {
     pub kind: CopyKind,
     /// True to copy the bytes of pipes and devices in trees.
     pub special_contents: bool,
-    /// True to leave directories on other file systems than their source empty.
+    /// True to copy a directory as an empty one if its parent is on a different file system.
     pub one_file_system: bool,
     /// True to create the directories of a source's path in the target's directory.
     pub parents: bool,
@@ -230,6 +231,13 @@ pub(crate) struct CopySettings<'a> {
 }
 
 impl CopySettings<'_> {
+    /// The number of workers that copy the files of a tree.
+    pub(super) fn workers(&self) -> usize {
+        /// More gained nothing: the file system's locks are the limit.
+        const MOST_WORKERS: usize = 8;
+        self.planner.spec().workers.unwrap_or_else(|| processors().min(MOST_WORKERS)).max(1)
+    }
+
     /// The durability of the bytes of a copy that is resumed by its length and time.
     pub(super) fn resumable(&self) -> Durability {
         match self.durability {

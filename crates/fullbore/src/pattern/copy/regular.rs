@@ -99,10 +99,18 @@ impl TreeCopy<'_> {
             attributes::keep(&self.options.preserve, from, stat, to, &place, false)
         };
         let identity = |file: BorrowedHandle<'_>| sys::status(file).ok().map(|stat| stat.identity());
-        let made = if matches!(found, TargetState::There) {
-            let flags = OpenFlags::WRITE | OpenFlags::NOCTTY;
-            let there = sys::open_at(entry.within()?, entry.target, flags, 0)
-                .map_err(|error| Error::io("create", place(), error.into()))?;
+        let there = match found {
+            TargetState::There => {
+                let flags = OpenFlags::WRITE | OpenFlags::NOCTTY;
+                match sys::open_at(entry.within()?, entry.target, flags, 0) {
+                    // It gives way to a new file.
+                    Err(_) if self.options.force => None,
+                    there => Some(there.map_err(|error| Error::io("create", place(), error.into()))?),
+                }
+            }
+            _ => None,
+        };
+        let made = if let Some(there) = there {
             keep(there.as_handle())?;
             if self.settings.durability == Durability::Full {
                 sys::sync_all(&there).map_err(|error| Error::io("sync", place(), error.into()))?;
@@ -111,6 +119,7 @@ impl TreeCopy<'_> {
         } else {
             let output = match found {
                 TargetState::New => self.new_output(entry)?,
+                TargetState::There => self.in_place_of_old(entry).map_err(of_removal)?,
                 _ => Output::create_entry_at(&entry.directory.target, path(entry.target).as_os_str())?,
             };
             if !self.options.preserve.mode {
@@ -330,11 +339,7 @@ impl TreeCopy<'_> {
                     Some(output) => Ok(output),
                     None if options.force => {
                         removes = true;
-                        let output = Output::create_entry_at(held, name);
-                        if output.is_ok() && options.report_names {
-                            (self.report)(CopyEvent::Removed(entry.target_path()));
-                        }
-                        output
+                        self.in_place_of_old(entry)
                     }
                     None => Err(error),
                 }
@@ -362,6 +367,15 @@ impl TreeCopy<'_> {
             false => Output::create_entry_at,
         };
         create(held, name).map(Output::only_new)
+    }
+
+    /// A new file in place of a target that cannot be written to.
+    fn in_place_of_old(&self, entry: &Entry<'_>) -> Result<Output> {
+        let output = Output::create_entry_at(&entry.directory.target, path(entry.target).as_os_str());
+        if output.is_ok() && self.options.report_names {
+            (self.report)(CopyEvent::Removed(entry.target_path()));
+        }
+        output
     }
 
     /// The target as an output that is written in order, if the kernel generates it: no other file can get such a name.

@@ -10,7 +10,6 @@ use std::sync::atomic::Ordering;
 use fullbore_io::error::ErrorKind;
 use fullbore_io::error::{Error, Result};
 use fullbore_io::file::{HeldDir, is_cleaning_up, names_directory, open_regular, spare, umask, unfinished};
-use fullbore_io::probe::processors;
 use fullbore_io::sys::{self, AtFlags, Code, FileKind, Handle, OpenFlags, Status};
 
 use super::directory::{Directory, Entry, c_name, path, split};
@@ -62,7 +61,7 @@ pub(crate) fn copy(
         total: Default::default(),
     };
     for pairs in waves(pairs, options) {
-        let workers = workers(pairs, options, settings.planner.spec().workers);
+        let workers = workers(pairs, options, settings);
         copy.queue = Queue::new(workers);
         copy.wave(pairs, workers)?;
     }
@@ -74,16 +73,14 @@ pub(crate) fn copy(
     Ok(stats)
 }
 
-fn workers(pairs: &[(PathBuf, PathBuf)], options: &CopyOptions, workers: Option<usize>) -> usize {
-    /// More gained nothing: the file system's locks are the limit.
-    const CROWD: usize = 8;
+fn workers(pairs: &[(PathBuf, PathBuf)], options: &CopyOptions, settings: &CopySettings<'_>) -> usize {
     // Confirmations go in the order of the sources. A single file starts its own workers for its bytes.
     let is_file = |source: &Path| sys::stat(source).is_ok_and(|stat| stat.kind() != FileKind::Directory);
     if options.confirm.is_some() || matches!(pairs, [(source, _)] if is_file(source)) {
         return 1;
     }
     // Each worker has a directory and a file open, on both sides.
-    workers.unwrap_or_else(|| processors().min(CROWD)).max(1).min(spare())
+    settings.workers().min(spare())
 }
 
 /// Runs of sources that can be copied concurrently: no target is that of another one or inside it, and a link in the place of a
@@ -255,7 +252,7 @@ impl TreeCopy<'_> {
         self.links.release();
         loop {
             let Some((hidden, target, parent)) = self.whole.lock().pop() else { break };
-            if let Err(error) = self.unveil(hidden, &target) {
+            if let Err(error) = self.publish(hidden, &target) {
                 self.fail(&mut worker, error.into());
             }
             self.release(&mut worker, parent);
@@ -355,7 +352,7 @@ impl TreeCopy<'_> {
             }
             let mut rest = more.then_some(names);
             // If too many directories are pending, those come first; and no worker should be idle.
-            if (self.queue.hungry() || inner.len() + self.queue.len() > WAITING)
+            if (self.queue.has_idle_worker() || inner.len() + self.queue.len() > WAITING)
                 && self.rests.load(Ordering::Relaxed) < spare()
                 && let Some(names) = rest.take()
             {

@@ -249,7 +249,7 @@ impl<T> Queue<T> {
     }
 
     /// True if a worker is idle.
-    pub(super) fn hungry(&self) -> bool {
+    pub(super) fn has_idle_worker(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > 0
     }
 

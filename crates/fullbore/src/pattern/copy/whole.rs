@@ -11,13 +11,15 @@ use fullbore_io::sys::{self, FileKind, OpenFlags, Status};
 
 use super::directory::Entry;
 use super::failure::Copied;
-use super::journal::STRIPE;
 use super::tree_copy::{TreeCopy, Worker};
 use crate::pattern::holes::{Holes, StripeQueue};
 
+/// Bytes of each file that are compared at a time: all workers of a tree may compare files.
+const PIECE: u64 = 1 << 20;
+
 impl TreeCopy<'_> {
-    /// True if the target, whose status is `there`, is a copy of the source; it is on the device then as far as the options
-    /// require. A target that cannot be read is none.
+    /// True if the target, whose status is `there`, is a copy of the source; it is then on the device if the options require
+    /// that. A target that cannot be read does not count as a copy.
     pub(super) fn is_whole(
         &self,
         worker: &mut Worker,
@@ -76,7 +78,7 @@ impl TreeCopy<'_> {
         };
         let sides =
             vec![Holes::of(source, 0, stat.size, stat.sparse), Holes::of(&target, 0, stat.size, true)];
-        let mut stripes = StripeQueue::new(stat.size, STRIPE, sides);
+        let mut stripes = StripeQueue::new(stat.size, PIECE, sides);
         let (mut memory, mut compared) = (Memory::new(stat.size), 0);
         while let Some(range) = stripes.next_stripe(|_| ()) {
             self.progress.check()?;
@@ -99,7 +101,7 @@ impl TreeCopy<'_> {
             for hole in holes {
                 let (base, len) = (hole.start, hole.end - hole.start);
                 let mut stripes =
-                    StripeQueue::new(len, STRIPE, vec![Holes::of(source, base, len, stat.sparse)]);
+                    StripeQueue::new(len, PIECE, vec![Holes::of(source, base, len, stat.sparse)]);
                 while let Some(range) = stripes.next_stripe(|_| ()) {
                     self.progress.check()?;
                     let memory = memory.get_or_insert_with(|| Memory::new(stat.size));
@@ -113,15 +115,15 @@ impl TreeCopy<'_> {
     }
 }
 
-/// Memory for a stripe of each file.
+/// Memory for a piece of each file.
 struct Memory([Vec<u8>; 2]);
 
 impl Memory {
     fn new(len: u64) -> Self {
-        Self([(); 2].map(|()| vec![0; len.min(STRIPE) as usize]))
+        Self([(); 2].map(|()| vec![0; len.min(PIECE) as usize]))
     }
 
-    /// True if both files have the same bytes in a range of at most a stripe.
+    /// True if both files have the same bytes in a range of at most a piece.
     fn is_equal(&mut self, source: &File, target: &File, range: Range<u64>) -> bool {
         let [one, other] = &mut self.0;
         let len = (range.end - range.start) as usize;

@@ -210,8 +210,8 @@ impl Executor<'_> {
         Some((kind, len))
     }
 
-    /// Waits until no other file has all workers. `None` if one has them whose results come after those of the file at
-    /// `place`, or that is read for another call or at this place: its reader might wait for this file. Also
+    /// Waits until no other file has all workers. `None` if the file that has them delivers its results after the file at
+    /// `place`, or is read for another call or at this place: its reader might wait for this file. Also
     /// `None` without a place among several files, where each may wait for any other. `true` if it had to wait.
     fn alone(&self, place: Option<Place>) -> (Option<AllWorkers<'_>>, bool) {
         let place = match place {

@@ -9,7 +9,7 @@ use fullbore_io::lock::Mutex;
 use fullbore_io::probe::{self, ProcessUsage};
 
 /// The most workers. 32 read 10,000 small files of a cold tree in 0.45 of the time of two (two cores, a virtual disk).
-const MOST: usize = 32;
+pub(super) const MOST: usize = 32;
 /// Memory of a worker's buffer, which limits their number within the budget, in bytes.
 const BUFFER: u64 = 1 << 20;
 /// The shortest measurement, and its least number of files for each worker.
@@ -19,7 +19,7 @@ const ITEMS: usize = 8;
 const BUSY: f64 = 0.85;
 /// A number of workers with a smaller gain is the last.
 const GAIN: f64 = 1.05;
-/// The cost of a file beside its bytes, in bytes.
+/// The cost of a file besides its bytes, in bytes.
 const FILE: u64 = 64 << 10;
 
 /// The number of workers of a run over many files.

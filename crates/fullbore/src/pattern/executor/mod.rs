@@ -44,7 +44,7 @@ pub struct Executor<'a> {
     many: AtomicBool,
     /// The number of calls that have distributed items.
     calls: AtomicU64,
-    /// The number of workers at the time.
+    /// The current number of workers.
     at_once: AtomicUsize,
     trials: Mutex<FileTrials>,
 }
@@ -59,7 +59,12 @@ impl std::fmt::Debug for Executor<'_> {
 type Planned<'a> = dyn Fn(&Path, &Plan) + Sync + 'a;
 
 impl<'a> Executor<'a> {
-    /// Creates an executor with the specified number of workers or, if none is specified, one per processor.
+    /// The most workers that a run over many files has, unless more are specified.
+    #[doc(hidden)]
+    pub const MOST_WORKERS: usize = growth::MOST;
+
+    /// Creates an executor with the specified number of workers or, if none is specified, one per processor; for many files that
+    /// wait for the device, up to 32.
     pub fn new(spec: &'a StrategySpec, progress: &'a Progress) -> Self {
         Self {
             spec,
@@ -237,7 +242,7 @@ impl<'a> Executor<'a> {
     }
 }
 
-/// Sends a worker's results for one item; they come out in item order.
+/// The sender of a worker's results for one item; results are delivered in item order.
 pub struct OrderedSender<'t, 'e, R> {
     reorder_buffer: &'t ReorderBuffer<'e, R>,
     index: usize,

@@ -239,7 +239,7 @@ impl RequestQueue for Ring {
 
     fn submit(&mut self) -> io::Result<()> {
         if self.built > 0 {
-            // SAFETY: the ring is open; the number of entries is not asked for.
+            // SAFETY: the ring is open; the number of entries is not requested.
             check(unsafe { (self.functions.submit)(self.ring, 0, 0, std::ptr::null_mut()) })?;
             self.built = 0;
         }
