@@ -172,30 +172,3 @@ fn an_output_is_not_committed_after_a_dropped_copy_that_failed() {
         }
     }
 }
-
-/// A short write leaves a moment in which none of its calls is in flight.
-#[test]
-fn an_output_is_committed_before_or_after_a_write_that_takes_several_calls() {
-    let driver = Driver::new(DriverConfig { backend: Backend::Threads, ..DriverConfig::default() }).unwrap();
-    for round in 0..50 {
-        let (_dir, path) = temporary_file(b"old");
-        let plan = Plan::new(round).with(Fault::Short { one_in: 1 });
-        let output = Output::replace(&path).unwrap().with_faults(&plan);
-        let file = AsyncFile::new(output.file().clone(), &driver);
-        let (begun, begins) = channel();
-        let writer = std::thread::spawn(move || {
-            let mut write = file.write_all_at(pattern(200_000), 0);
-            if block_on(poll_once(&mut write)).is_none() {
-                begun.send(()).unwrap();
-                block_on(write).0.unwrap();
-            }
-        });
-        // Otherwise the write has ended.
-        let _ = begins.recv();
-        std::thread::sleep(Duration::from_micros(20 * round));
-        let committed = output.commit(Durability::None).is_ok();
-        writer.join().unwrap();
-        let expected = if committed { pattern(200_000) } else { b"old".to_vec() };
-        assert!(std::fs::read(&path).unwrap() == expected, "round {round}");
-    }
-}

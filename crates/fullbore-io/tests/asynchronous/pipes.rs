@@ -374,20 +374,3 @@ fn a_forked_child_leaves_the_operations_of_its_parent_alone() {
         assert_eq!((count.unwrap(), &bytes[..3]), (3, &b"abc"[..]));
     }
 }
-
-/// The ring returns such a read at once, for a thread to wait.
-#[cfg(unix)]
-#[test]
-fn a_cancelled_read_of_a_descriptor_that_does_not_wait_is_cancelled() {
-    for driver in drivers(4) {
-        let (file, _writer) = pipe(&driver);
-        rustix::fs::fcntl_setfl(file.file(), OFlags::NONBLOCK).unwrap();
-        for _ in 0..200 {
-            let mut read = file.read_at(vec![0u8; 3], 0);
-            assert!(block_on(poll_once(&mut read)).is_none());
-            read.cancel();
-            let error = block_on(read).0.unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Cancelled, "{:?}: {error}", driver.backend());
-        }
-    }
-}
