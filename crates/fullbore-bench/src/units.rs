@@ -69,7 +69,9 @@ pub(crate) fn shortened(name: &str, width: usize) -> String {
 /// Formats a share: `43%`, `0.4%`.
 pub(crate) fn percent(share: f64) -> String {
     if share < 0.0 {
-        return format!("−{}", percent(-share));
+        let text = percent(-share);
+        // A share that rounds to zero has no sign.
+        return if text == "0.0%" { text } else { format!("−{text}") };
     }
     let percent = share * 100.0 + 0.0;
     if percent < 0.995 && percent != 0.0 { format!("{percent:.1}%") } else { format!("{percent:.0}%") }
@@ -123,6 +125,8 @@ mod tests {
         assert_eq!(percent(0.434), "43%");
         assert_eq!(percent(0.004), "0.4%");
         assert_eq!(percent(-0.0), "0%");
+        assert_eq!(percent(-0.0003), "0.0%");
+        assert_eq!(percent(-0.0006), "−0.1%");
         assert_eq!(count(1, "sample") + " " + &count(2, "cell"), "1 sample 2 cells");
     }
 }

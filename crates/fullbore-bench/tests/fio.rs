@@ -260,6 +260,8 @@ fn unsupported_options_are_rejected_with_line() {
         ("cpus_allowed=0", 3, "taskset"),
         ("prio=0", 3, "ionice"),
         ("iodepth=0", 3, "at least 1"),
+        ("bs=64m", 3, "32 MiB"),
+        ("ramp_time=2d", 3, "a day"),
         (
             "zonemode=strided\nzonesize=1m\nzonerange=8m\nzoneskip=1m\noffset_increment=1m\nnumjobs=2",
             8,
@@ -292,8 +294,16 @@ fn unsupported_options_are_rejected_with_line() {
     let jobs = fullbore_bench::experiment::describe(&odd.toml).unwrap();
     let jobs: Vec<_> = jobs.iter().map(|(one, cells)| (one.name.as_str(), *cells)).collect();
     assert_eq!(jobs, [("x: a\u{1}b", 1), ("x: c", 1), ("x: c (2)", 1)]);
-    let durable = import("[a]\nrw=write\noverwrite=1\ndirect=1\nsync=dsync\n", "x").unwrap();
+    let numbered = import("[a]\n[a]\n[a (2)]\n", "x").unwrap();
+    let jobs = fullbore_bench::experiment::describe(&numbered.toml).unwrap();
+    let jobs: Vec<_> = jobs.iter().map(|(one, _)| one.name.as_str()).collect();
+    assert_eq!(jobs, ["x: a", "x: a (2)", "x: a (2) (2)"]);
+    let durable = "[a]\nioengine=psync\nrw=write\noverwrite=1\ndirect=1\nsync=dsync\n";
+    let durable = import(durable, "x").unwrap();
     assert!(durable.toml.contains("method=through,cache=direct,"), "{}", durable.toml);
+    let usual = import("[a]\nrw=randread\ndirect=1\niodepth=32\n", "x").unwrap().toml;
+    let engine = if cfg!(windows) { ["method=port,", "depth=32,"] } else { ["method=direct,", "depth=1,"] };
+    assert!(engine.iter().all(|part| usual.contains(part)), "{usual}");
 }
 
 #[test]

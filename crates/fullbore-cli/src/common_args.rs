@@ -11,7 +11,7 @@ use fullbore::lock::Mutex;
 use fullbore::pattern::{Executor, Progress};
 use fullbore::probe::ProcessUsage;
 use fullbore::quote::Shown;
-use fullbore::strategy::{BUDGET, Contender, Contenders, Learned, NAMED, Plan, Profile};
+use fullbore::strategy::{BUDGET, Contender, Learned, NAMED, Plan, Profile};
 use fullbore::sys::Code;
 use fullbore::{Job, size};
 use serde_json::json;
@@ -32,7 +32,8 @@ pub struct CommonArgs {
     #[arg(long, value_parser = choices(&CACHE_POLICIES), value_name = "POLICY")]
     cache: Option<CachePolicy>,
 
-    /// Number of worker threads [default: number of processors, at most 8 for one file, up to 32 for many files]
+    /// Number of worker threads [default: number of processors, at most 8 for one file and for copy; up to 32 for
+    /// many files that wait for the device]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=256))]
     workers: Option<u64>,
 
@@ -189,10 +190,10 @@ pub fn plan_fields(plan: &Plan) -> Vec<(&'static str, serde_json::Value)> {
     let texts = |list: &[Contender]| -> serde_json::Value {
         list.iter().map(|contender| contender.strategy.to_string()).collect()
     };
-    let Contenders { cached, uncached } = &plan.contenders;
     let mut fields = vec![("notes", json!(plan.notes)), ("trials", json!(plan.selections()))];
     if plan.is_by_parts() {
-        fields.extend([("cached_parts", texts(cached)), ("other_parts", texts(uncached))]);
+        let [cached, other] = plan.of_parts().map(texts);
+        fields.extend([("cached_parts", cached), ("other_parts", other)]);
         return fields;
     }
     fields.extend([

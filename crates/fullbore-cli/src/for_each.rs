@@ -52,6 +52,7 @@ pub fn expanded<T: AsRef<OsStr> + From<PathBuf>>(operands: Vec<T>) -> Vec<T> {
                 name.to_str().is_none() && last.matches_with(&name.to_string_lossy(), options)
             });
             names.extend(others.map(|name| directory.join(name)));
+            names.sort();
         }
         Some(names.into_iter().map(T::from).collect::<Vec<_>>()).filter(|names| !names.is_empty())
     };

@@ -85,13 +85,13 @@ pub(super) fn transfer(
     if let Some(data) = data {
         data.prime(&mut stripes.pool);
     }
-    let ask = |queue: &mut IoQueue, token, piece: Piece, mut buf: Buf| {
+    let enqueue = |queue: &mut IoQueue, token, piece: Piece, mut buf: Buf| {
         let Some(data) = data else { return queue.read(token, piece.offset, piece.len, buf) };
         buf.place(piece.offset, piece.len);
         data.renew(piece.logical, buf.data_mut());
         queue.write(token, piece.offset, buf)
     };
-    let io_stats = stripes.run(range.clone(), progress, ask, |piece, data| look(piece.logical, data))?;
+    let io_stats = stripes.run(range.clone(), progress, enqueue, |piece, data| look(piece.logical, data))?;
     let mut stats = Stats::default();
     (stats.bytes, stats.elapsed) = (range.end - range.start, stripes.elapsed);
     *if data.is_some() { &mut stats.writes } else { &mut stats.reads } = io_stats;
@@ -156,12 +156,12 @@ impl Stripes {
         Ok(Self { queues, pool, layout, request, depth, elapsed: Duration::ZERO })
     }
 
-    /// Prepares requests with `ask` and passes completed pieces to `take` in the order of the logical file.
+    /// Prepares requests with `enqueue` and passes completed pieces to `take` in the order of the logical file.
     fn run(
         &mut self,
         range: Range<u64>,
         progress: &Progress,
-        ask: impl Fn(&mut IoQueue, u64, Piece, Buf) -> Result<()>,
+        enqueue: impl Fn(&mut IoQueue, u64, Piece, Buf) -> Result<()>,
         mut take: impl FnMut(Piece, &[u8]),
     ) -> Result<IoStats> {
         let mut io_stats = IoStats::default();
@@ -174,7 +174,7 @@ impl Stripes {
                 let end = (next + self.request).min(range.end);
                 for piece in self.layout.pieces(next..end) {
                     let buf = self.pool.take().ok_or_else(|| self.lost("a buffer"))?;
-                    ask(&mut self.queues[piece.file], token, piece, buf)?;
+                    enqueue(&mut self.queues[piece.file], token, piece, buf)?;
                     let ends = piece.logical + piece.len as u64 == end;
                     expected.push_back(Expected { token, piece, ends });
                     token += 1;

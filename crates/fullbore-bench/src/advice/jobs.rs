@@ -1,6 +1,5 @@
 //! The kinds of job that most programs do: the cells that measure each, and the settings to type.
 
-use fullbore::engine::deep_method;
 use fullbore::size::exact;
 
 use super::input::{AdviceInput, EligibleCell, End, end, is_usual};
@@ -180,8 +179,8 @@ fn command(kind: JobKind, labels: &Labels) -> Option<String> {
 fn plain(kind: JobKind, labels: &Labels) -> Option<String> {
     let one = labels.workers.unwrap_or(1) == 1 && labels.depth.unwrap_or(1) == 1;
     let request = labels.request_bytes.map(exact);
-    // The mechanism of the library's asynchronous files.
-    let queues = labels.method.registered().is_some_and(|method| *method == *deep_method());
+    // The mechanisms of the library's asynchronous files: the document may be of another system.
+    let queues = ["uring", "port"].contains(&&*labels.method);
     let flush = if labels.flush == Some(true) { ",fdatasync" } else { "" };
     match (kind, &labels.method, request) {
         // Direct transfers of `dd` are slower on some devices: its memory is not on huge pages.

@@ -122,7 +122,10 @@ impl DeviceVariation {
     /// Formats the variation: `reads vary from −23% to +18% of the median over about 12.0 s`.
     pub fn words(&self) -> String {
         let Variation { low, high, time_scale_s, .. } = self.variation;
-        let share = |ratio: f64| format!("{:+.0}%", 100.0 * (ratio - 1.0)).replace('-', "−");
+        let share = |ratio: f64| match (100.0 * (ratio - 1.0)).round() {
+            0.0 => "0%".to_owned(),
+            percent => format!("{percent:+.0}%").replace('-', "−"),
+        };
         let scale = time_scale_s.map_or_else(
             || "from sample to sample".into(),
             |scale| format!("over about {}", units::seconds(scale)),
@@ -221,6 +224,8 @@ mod tests {
         found.variation.time_scale_s = None;
         has(&found.words(), &["read", "−23%", "+18%"]);
         assert!(!found.words().contains("12.0"), "{}", found.words());
+        (found.variation.low, found.variation.high) = (0.997, 1.06);
+        has(&found.words(), &["from 0%", "+6%"]);
     }
 
     #[test]

@@ -155,7 +155,7 @@ const SAMPLE: &str = "sample_seconds";
 const SYSTEM: &str = "system";
 
 /// Longest ramp and sample in seconds.
-const DAY: f64 = 86_400.0;
+pub(crate) const DAY: f64 = 86_400.0;
 
 const MOST_TRIALS: usize = 10_000;
 

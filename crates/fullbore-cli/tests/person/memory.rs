@@ -67,6 +67,22 @@ fn verified_trees_take_no_more_memory_than_the_budget() {
     }
 }
 
+/// All workers copy a large file, each with two stripes; no other file is copied meanwhile.
+#[test]
+#[cfg_attr(windows, ignore = "the peak under Wine includes the stacks of threads and its own libraries")]
+fn a_large_file_beside_small_ones_takes_no_more_memory_than_the_budget() {
+    let dir = TestDir::new();
+    dir.directories(["tree"]);
+    dir.file("tree/large", bytes(96 << 20, 99));
+    for number in 0..24 {
+        dir.file(&format!("tree/{number}"), bytes(2 << 20, number));
+    }
+    let summary = dir.run("copy -rT --verify --workers 8 --json tree out").succeeds().json();
+    let peak = summary["peak_memory_bytes"].as_u64().unwrap();
+    assert!(peak <= MOST, "{} MiB at the peak", peak >> 20);
+    assert_eq!(summary["copy"]["copied"], 144 << 20, "{summary}");
+}
+
 /// Returns a directory in memory if there is enough: the disk does not matter here.
 fn large() -> TestDir {
     #[cfg(target_os = "linux")]

@@ -199,7 +199,7 @@ const PIPE: usize = 1 << 20;
 fn open_splice(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
     let from = config.from.ok_or(io::ErrorKind::Unsupported)?.clone();
     let (exit, entry) = pipe()?;
-    Ok(Box::new(Splice { from, to: config.file.clone(), entry, exit }))
+    Ok(Box::new(Splice { from, to: config.file.clone(), entry, exit, stale: false }))
 }
 
 fn pipe() -> io::Result<(Handle, Handle)> {
@@ -214,17 +214,20 @@ struct Splice {
     to: File,
     entry: Handle,
     exit: Handle,
+    /// True if the pipe may hold bytes of a failed copy.
+    stale: bool,
 }
 
 impl Engine for Splice {
     fn copy_in_kernel(&mut self, mut offset: u64, mut target: u64, len: usize) -> io::Result<usize> {
-        let moved = sys::splice(&self.from, Some(&mut offset), &self.entry, None, len, sys::Splice::Move)?;
-        let emptied = self.empty(moved, &mut target);
-        if emptied.is_err() {
-            // The next call would read the leftover bytes first.
+        if self.stale {
             (self.exit, self.entry) = pipe()?;
         }
-        emptied.map(|()| moved)
+        let moved = sys::splice(&self.from, Some(&mut offset), &self.entry, None, len, sys::Splice::Move)?;
+        self.stale = true;
+        self.empty(moved, &mut target)?;
+        self.stale = false;
+        Ok(moved)
     }
 }
 

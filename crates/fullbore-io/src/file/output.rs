@@ -247,7 +247,7 @@ impl Output {
         self
     }
 
-    /// True if the output replaces a file and takes over its mode and owner.
+    /// True if the output replaces a file and inherits its mode and owner.
     #[doc(hidden)]
     pub fn inherits(&self) -> bool {
         let replaces = matches!(self.state.place(), Some((_, Finish::Inherit(_))));

@@ -1,4 +1,4 @@
-//! The steps that give a complete output its name, and the attributes that it takes over from the replaced file.
+//! The steps that give a complete output its name, and the attributes that it inherits from the replaced file.
 
 use std::ffi::{OsStr, OsString};
 use std::sync::atomic::Ordering;

@@ -31,21 +31,33 @@ pub fn fold<'c, F: Fold>(
     match operation.split() {
         // The stripes of a file are whole requests, and those are whole units.
         split @ (Split::Any | Split::Aligned(_)) => {
-            anywhere(operation, split, held, input, choice, usize::MAX, progress)
+            anywhere(operation, split, held, input, choice, Parts::AnyOrder, progress)
         }
         Split::Delimiter(delimiter) => {
             let (records, held) = (Records { fold: operation, delimiter }, CarryOver::longest);
-            let (stats, state) = anywhere(&records, Split::Any, held, input, choice, usize::MAX, progress)?;
+            let (stats, state) =
+                anywhere(&records, Split::Any, held, input, choice, Parts::FileOrder, progress)?;
             Ok((stats, records.finish(state)))
         }
         Split::Overlap(shared) => {
             let (overlapping, held) = (Overlapping { fold: operation, shared }, |_: &_| 0);
             let (stats, state) =
-                anywhere(&overlapping, Split::Any, held, input, choice, usize::MAX, progress)?;
+                anywhere(&overlapping, Split::Any, held, input, choice, Parts::AnyOrder, progress)?;
             Ok((stats, overlapping.finish(state)))
         }
-        Split::Sequential => anywhere(operation, Split::Any, held, input, choice, 1, progress),
+        Split::Sequential => anywhere(operation, Split::Any, held, input, choice, Parts::OneWorker, progress),
     }
+}
+
+/// The parts of a file that the workers get.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Parts {
+    /// In any order: states that do not grow with the number of parts.
+    AnyOrder,
+    /// From front to back: each part that has no neighbour yet holds the records that its ends cut.
+    FileOrder,
+    /// The whole file: one worker reads it from front to back.
+    OneWorker,
 }
 
 /// A worker's contiguous run of the file.
@@ -55,7 +67,7 @@ struct Piece<S> {
     state: S,
 }
 
-/// The completed runs, adjacent ones merged: there are as many as gaps plus one, so few more than workers.
+/// The completed runs, adjacent ones merged: as many as gaps plus one. If the parts go in order, these are few more than workers.
 type Runs<S> = Mutex<Vec<Piece<S>>>;
 
 fn add<F: Fold>(fold: &F, done: &Runs<F::State>, mut run: Piece<F::State>) {
@@ -79,7 +91,7 @@ fn anywhere<F: Fold>(
     held: fn(&F::State) -> usize,
     input: &File,
     choice: RunStrategy<'_>,
-    most: usize,
+    parts: Parts,
     progress: &Progress,
 ) -> Result<(Stats, F::State)> {
     let checked = CheckedInput::of(input)?;
@@ -93,7 +105,8 @@ fn anywhere<F: Fold>(
         progress,
     };
     let scope = Scope::whole(checked.len.unwrap_or(0));
-    let run = Run { most, any_order: most > 1, ..Run::new(transfer, &scope, choice) };
+    let most = if parts == Parts::OneWorker { 1 } else { usize::MAX };
+    let run = Run { most, any_order: parts == Parts::AnyOrder, ..Run::new(transfer, &scope, choice) };
     let begin = |offset: u64| Piece { start: offset, end: offset, state: operation.identity() };
     let budget = choice.first.budget;
     let check = |held: usize| match held as u64 > budget / LONGEST {

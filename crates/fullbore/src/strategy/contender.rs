@@ -43,6 +43,12 @@ impl Contenders {
     }
 }
 
+/// The contenders of both lists.
+pub(super) fn common(one: &[Contender], two: &[Contender]) -> Vec<Contender> {
+    let both = |contender: &&Contender| two.iter().any(|other| other.strategy == contender.strategy);
+    one.iter().filter(both).cloned().collect()
+}
+
 /// The measurement of one contender.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Tried {

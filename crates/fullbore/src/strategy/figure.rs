@@ -143,7 +143,7 @@ pub(super) fn may_write(path: &Path) -> bool {
         Ok(metadata) => {
             let rested =
                 metadata.modified().ok().and_then(|time| time.elapsed().ok()).is_none_or(|age| age >= PAUSE);
-            ours && rested && std::fs::File::open(path).is_ok_and(|file| is_ours(&file))
+            ours && rested && open_document(path).is_ok_and(|file| is_ours(&file))
         }
     }
 }

@@ -173,8 +173,7 @@ impl Plan {
             self.notes.push(format!("workers={WAITERS}: each waits until a stripe is read back"));
             strategy.workers = WAITERS;
         }
-        // Each worker needs memory for two stripes: one copied, one read back.
-        let most = (strategy.budget / (2 * units.len)).max(1) as usize;
+        let most = (strategy.budget / units.memory()).max(1) as usize;
         if strategy.workers > most {
             self.notes.push(format!(
                 "workers={most}: more would exceed {} of memory",

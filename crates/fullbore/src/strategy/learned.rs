@@ -98,8 +98,8 @@ impl Learned {
             let text = text(strategy);
             known.iter().find(|figure| figure.strategy == text).copied()
         };
-        // A figure of something that is not among the contenders now, a neighbour of one, is a contender, too. It reads and
-        // writes as one of them: the document may be old, or from anywhere.
+        // A figure of something that is not among the contenders now, a neighbour of one, is a contender, too. It reads,
+        // writes and allocates as one of them: the document may be old, from anywhere, or from outputs on another file system.
         let (_, best) =
             known.iter().map(|figure| (figure.share, figure)).max_by(|one, two| one.0.total_cmp(&two.0))?;
         if best.count >= ENOUGH
@@ -108,7 +108,8 @@ impl Learned {
         {
             let budget = first.strategy.budget;
             let strategy = Strategy { budget, ..spec.apply(first.strategy.clone()) };
-            let methods = |one: &Strategy| (one.read, one.read_cache, one.write, one.write_cache);
+            let methods =
+                |one: &Strategy| (one.read, one.read_cache, one.write, one.write_cache, one.allocation);
             let same = |other: &Contender| methods(&other.strategy) == methods(&strategy);
             // Another run may have had more processors.
             let most = probe::processors().max(first.strategy.workers);
@@ -217,6 +218,7 @@ fn learn(figures: &mut Vec<Figure>, circumstances: &Circumstances, tried: &[Trie
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::strategy::fields::Allocation;
     use crate::strategy::figure::LARGEST;
     use crate::strategy::plan_input::{Purpose, Target};
     use fullbore_io::engine::{CachePolicy, method};
@@ -299,6 +301,7 @@ mod tests {
             (&strategy("null"), true, false),
             (&Strategy { read_cache: CachePolicy::DontCache, ..wide.clone() }, true, false),
             (&Strategy { write: method("mmap").unwrap(), ..wide.clone() }, true, false),
+            (&Strategy { allocation: Allocation::Size, ..wide.clone() }, true, false),
             (&wide, false, false),
             (&wide, true, true),
         ] {
@@ -384,5 +387,17 @@ mod tests {
         learned.add(&circumstances(), &trial(&[("buffered", 1e9)]));
         learned.save();
         assert!(std::fs::symlink_metadata(&path).unwrap().is_symlink());
+        // A pipe would wait for a writer.
+        std::fs::remove_file(&path).unwrap();
+        let works = |program: &str, arguments: &[&str]| {
+            let mut command = std::process::Command::new(program);
+            assert!(command.args(arguments).arg(&path).status().unwrap().success(), "{program}");
+        };
+        works("mkfifo", &[]);
+        works("touch", &["-c", "-t", "202001010000"]);
+        let learned = Learned::load(&path);
+        learned.add(&circumstances(), &trial(&[("buffered", 1e9)]));
+        learned.save();
+        assert!(!std::fs::symlink_metadata(&path).unwrap().is_file());
     }
 }

@@ -1,10 +1,13 @@
 //! The planner: collects the facts that a decision needs, and combines the decision and the user's spec into a strategy
 //! that works on the files.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use super::choose::{Decision, choose};
-use super::contender::{Contender, Contenders};
+use super::contender::{Contender, Contenders, common};
 use super::contenders::contenders;
 use super::evidence::Evidence;
 use super::fields::{BUDGET, Model, Strategy, buffered};
@@ -72,6 +75,7 @@ pub struct Planner<'a> {
     units: Option<Units>,
     among_files: bool,
     memory: BlockMemory,
+    in_file_order: bool,
 }
 
 impl<'a> Planner<'a> {
@@ -84,6 +88,7 @@ impl<'a> Planner<'a> {
             units: None,
             among_files: false,
             memory: BlockMemory::REVIEWED,
+            in_file_order: false,
         }
     }
 
@@ -118,6 +123,12 @@ impl<'a> Planner<'a> {
     #[must_use]
     pub(crate) fn in_memory(self, memory: BlockMemory) -> Self {
         Self { memory, ..self }
+    }
+
+    /// Plans for an operation that needs the parts of a file in their order: a partly cached file has one list of contenders.
+    #[must_use]
+    pub(crate) fn in_file_order(self, in_file_order: bool) -> Self {
+        Self { in_file_order, ..self }
     }
 
     /// Plans for a copy that hashes or verifies units: each worker reads and writes one at a time, with plain calls under the
@@ -164,6 +175,10 @@ impl<'a> Planner<'a> {
         };
         let (mut left, mut right) = (plan(0, lens.map(|lens| lens.0))?, plan(1, lens.map(|lens| lens.1))?);
         left.pair(&mut right);
+        // The figures would be those of the slower file system.
+        if left.selections.are_learned() && key(files[0]).ok() != key(files[1]).ok() {
+            left.selections = Arc::default();
+        }
         // Files with holes are compared in stripes, by one strategy.
         if files.iter().any(|file| file.is_sparse()) {
             (left.contenders, right.contenders) = Default::default();
@@ -245,7 +260,8 @@ impl<'a> Planner<'a> {
             (Some(profile), Some(input), Some(job))
                 if !plan_input.is_small() && !profile.file_systems.is_empty() =>
             {
-                key(input).ok().and_then(|key| profile.entry(&key, job).cloned())
+                let entry = key(input).ok().and_then(|key| profile.entry(&key, job).cloned());
+                entry.map(|entry| entry.in_memory(self.memory))
             }
             _ => None,
         };
@@ -281,10 +297,15 @@ impl<'a> Planner<'a> {
         let Contenders { cached, uncached } = &plan.decision.contenders;
         plan.contenders = Contenders { cached: work(&plan, cached), uncached: work(&plan, uncached) };
         plan.fit(input, output)?;
+        let joined = self.in_file_order && plan.is_by_parts();
+        if joined {
+            plan.join_parts();
+        }
         // Figures compare all contenders: a run whose spec excludes some does not compare them.
         let open = *self.spec == StrategySpec { budget: self.spec.budget, ..StrategySpec::default() };
         // A pipe does not measure the file system, and halves are not compared.
-        let tries = plan.contenders.differ()
+        let tries = !joined
+            && plan.contenders.differ()
             && plan.plan_input.len.is_some()
             && (plan.plan_input.among_files || !plan.plan_input.is_short());
         let as_longer = measured.is_none() && plan.plan_input.is_short_view();
@@ -326,23 +347,21 @@ fn cached_share(input: &File, len: u64) -> Option<f64> {
     residency.ok()?.share()
 }
 
-/// The contenders of both lists.
-fn common(one: &[Contender], two: &[Contender]) -> Vec<Contender> {
-    let both = |contender: &&Contender| two.iter().any(|other| other.strategy == contender.strategy);
-    one.iter().filter(both).cloned().collect()
-}
-
 impl Plan {
     /// Returns the contenders that the run has tried so far, and the one with which it continued.
     pub fn selections(&self) -> Vec<Selection> {
         self.selections.list()
     }
 
-    /// True if cached and other parts have strategies, or contenders, of their own: then no part has [the plan's](Self::strategy).
-    #[doc(hidden)]
-    pub fn is_by_parts(&self) -> bool {
-        let Contenders { cached, uncached } = &self.contenders;
-        !cached.is_empty() && !uncached.is_empty()
+    /// Gives a partly cached file one list of contenders, those for uncached parts, if the plan's strategy is one: it goes first.
+    /// Without a list all parts have that strategy.
+    fn join_parts(&mut self) {
+        let mut list = std::mem::take(&mut self.contenders).uncached;
+        let strategy = &self.strategy;
+        if let Some(place) = list.iter().position(|one| reads_alike(&one.strategy, strategy)) {
+            list[..=place].rotate_right(1);
+            self.contenders.uncached = list;
+        }
     }
 
     /// A contender fitted to these files; `None` if it does not work there as it is.
@@ -449,6 +468,7 @@ impl Plan {
     pub(crate) fn try_one(&mut self, strategy: Strategy) {
         if !reads_alike(&strategy, &self.strategy) {
             self.decision.evidence = vec![Evidence::Trial];
+            self.decision.alternatives.clear();
         }
         self.contenders = Contenders::default();
         self.strategy = strategy;

@@ -1,6 +1,6 @@
 //! The facts on which the choice of a strategy depends.
 
-use fullbore_io::buf::Pool;
+use fullbore_io::buf::{HUGE_PAGE, Pool};
 use fullbore_io::engine::{CachePolicy, deep_method};
 use serde::{Deserialize, Serialize};
 
@@ -101,6 +101,15 @@ pub struct Units {
     pub len: u64,
     /// True if each is read back from the device, for which its worker waits.
     pub read_back: bool,
+}
+
+impl Units {
+    /// Returns the memory of a worker in bytes: two stripes, one copied and one read back. On huge pages they take whole ones.
+    pub(crate) fn memory(self) -> u64 {
+        let len = usize::try_from(self.len).unwrap_or(usize::MAX);
+        let memory = Pool::capacity(len).saturating_mul(2) as u64;
+        if Pool::on_huge_pages(2, len, false) { memory.next_multiple_of(HUGE_PAGE as u64) } else { memory }
+    }
 }
 
 impl PlanInput {

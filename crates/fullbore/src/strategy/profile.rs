@@ -7,9 +7,12 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::fields::Strategy;
 use super::figure::open_document;
 use super::job::ProfileJob;
 use super::learned::Learned;
+use super::spec::StrategySpec;
+use fullbore_io::buf::BlockMemory;
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{DOCUMENT_LIMIT, Durability, File, Output, read_text};
 use fullbore_io::sys;
@@ -36,6 +39,20 @@ pub struct Entry {
     pub measured: String,
     /// The strategies, best first.
     pub ranked: Vec<Measured>,
+}
+
+impl Entry {
+    /// The measurements that hold for an operation that receives blocks in this memory: the meter uses blocks of a mapping in
+    /// place, and other operations receive copies.
+    pub(super) fn in_memory(mut self, memory: BlockMemory) -> Self {
+        let maps = |spec: StrategySpec| {
+            let strategy = spec.apply(Strategy::plain());
+            strategy.read.capabilities.mapped || strategy.write.capabilities.mapped
+        };
+        let is_mapped = |one: &Measured| one.strategy.parse::<StrategySpec>().is_ok_and(maps);
+        self.ranked.retain(|one| memory.may_be_mapping() || !is_mapped(one));
+        self
+    }
 }
 
 /// All measurements, by file system.

@@ -51,6 +51,11 @@ impl Selections {
         Self { list: Mutex::default(), learned: Some((learned, circumstances)) }
     }
 
+    /// True if figures learn from them.
+    pub(super) fn are_learned(&self) -> bool {
+        self.learned.is_some()
+    }
+
     /// Adds a selection; `learn`: its figures hold for other runs.
     pub(crate) fn add(&self, selection: Selection, learn: bool) {
         if let Some((learned, circumstances)) = self.learned.as_ref().filter(|_| learn) {

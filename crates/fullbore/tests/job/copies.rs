@@ -55,8 +55,8 @@ fn a_verified_copy_reports_the_workers_that_run() {
     };
     assert!(workers(Job::new())[0] >= 4, "they wait for the device");
     assert_eq!(workers(Job::new().workers(3)), [3]);
-    // Two stripes of 4 MiB for each.
-    assert_eq!(workers(Job::new().memory_limit(17 << 20)), [2]);
+    // Two stripes of 4 MiB and a page for each, on whole huge pages.
+    assert_eq!(workers(Job::new().memory_limit(21 << 20)), [2]);
 }
 
 /// A name that waits for the copy of another name makes no backup that its second turn repeats.

@@ -6,11 +6,13 @@ use fullbore::{engine, size};
 
 use super::ignored::{IGNORED, REFUSED, reason_for};
 use super::syntax::{Entry, ImportError, Notes, Section, bytes, count, seconds, switch};
+use crate::experiment::DAY;
 use crate::fio::shape::{Counterpart, of_ioengine};
 
-/// Most workers and greatest depth of a strategy.
+/// Most workers, greatest depth and largest request of a strategy.
 const MOST_WORKERS: u64 = 256;
 const DEEPEST: u64 = 1024;
+const LARGEST: u64 = 32 << 20;
 
 #[derive(Debug)]
 pub(super) struct Load {
@@ -45,8 +47,8 @@ impl Load {
         let options = JobOptions::sort(section, notes)?;
         let (writes, random) = options.way()?;
         let request = options.parsed("bs", |text| size_of_direction(text, writes))?.unwrap_or(REQUEST);
-        if request == 0 {
-            return Err(options.wrong("bs", "a request has at least one byte"));
+        if !(1..=LARGEST).contains(&request) {
+            return Err(options.wrong("bs", "a request has 1 byte to 32 MiB"));
         }
         let (counterpart, direct) = options.engine(notes)?;
         let depth = options.parsed("iodepth", count)?.unwrap_or(1);
@@ -106,6 +108,9 @@ impl Load {
             }
         }
         if let Some(ramp) = options.parsed("ramp_time", seconds)?.filter(|ramp| *ramp > 0.0) {
+            if ramp > DAY {
+                return Err(options.wrong("ramp_time", "at most a day"));
+            }
             settings.push(("ramp_seconds", format!("{ramp:?}")));
         }
         let strategy = strategy(counterpart, direct, request, depth, workers, stripe);
@@ -151,6 +156,9 @@ fn strategy(
     }
     text
 }
+
+/// I/O engine of a job that names none: fio's default on this system.
+const ENGINE: &str = if cfg!(windows) { "windowsaio" } else { "psync" };
 
 /// Request size of a job that gives none.
 const REQUEST: u64 = 4096;
@@ -270,7 +278,7 @@ impl<'s> JobOptions<'s> {
             Some(direct) => direct,
             None => self.options.contains_key("unbuffered"),
         };
-        let name = self.text("ioengine")?.unwrap_or("psync");
+        let name = self.text("ioengine")?.unwrap_or(ENGINE);
         let durable = match self.text("sync")? {
             None | Some("none" | "0") => false,
             Some("dsync") => true,

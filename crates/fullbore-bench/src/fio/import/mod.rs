@@ -52,18 +52,21 @@ pub fn import(text: &str, name: &str) -> Result<Imported, ImportError> {
     }
     let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
     let mut toml = String::from("# From a job file of fio.\n");
-    for (at, load) in loads.iter().enumerate() {
+    let mut known: Vec<String> = Vec::new();
+    for load in &loads {
         // Jobs may have the same name, experiments not.
-        let number = match loads[..at].iter().filter(|other| other.name == load.name).count() {
-            0 => String::new(),
-            before => format!(" ({})", before + 1),
-        };
+        let (mut job, mut number) = (load.name.clone(), 1);
+        while known.contains(&job) {
+            number += 1;
+            job = format!("{} ({number})", load.name);
+        }
         toml += &format!(
             "\n[[experiment]]\nname = {}\ntitle = {}\nquestion = \"How fast is this job of fio here?\"\naxis = \"none\"\n{}",
-            quoted(&format!("{name}: {}{number}", load.name)),
-            quoted(&format!("Job {}{number} of {name}", load.name)),
+            quoted(&format!("{name}: {job}")),
+            quoted(&format!("Job {job} of {name}")),
             load.grid()
         );
+        known.push(job);
     }
     Ok(Imported { toml, notes: notes.into_texts(), size })
 }

@@ -181,6 +181,9 @@ fn of_the_system(error: &Error) -> Vec<u8> {
         "set its mode" => "setting permissions for ",
         "preserve the times of" => "preserving times for ",
         "preserve the extended attributes of" => "setting attributes for ",
+        other @ ("queue a request" | "wait for requests" | "submit requests" | "buffer a write") => {
+            return join(&[T("cannot "), T(other), T(" for "), P(path), T(&after)]);
+        }
         other => return join(&[T("cannot "), T(other), T(" "), P(path), T(&after)]),
     };
     about(before, path, &after)
@@ -245,6 +248,12 @@ mod tests {
             ("write", Code::NO_SPACE, "error writing 'a b': ", "No space left on device"),
             ("write", Code::ACCESS_DENIED, "cannot create regular file 'a b': ", "Permission denied"),
             ("create directory", Code::ACCESS_DENIED, "cannot create directory 'a b': ", "Permission denied"),
+            (
+                "submit requests",
+                Code::ACCESS_DENIED,
+                "cannot submit requests for 'a b': ",
+                "Permission denied",
+            ),
         ] {
             let error = io::Error::from(code);
             // Windows has words of its own.

@@ -140,7 +140,7 @@ pub fn inode_flags(file: impl AsFd) -> Result<InodeFlags> {
     })
 }
 
-/// Returns the time of birth of an open file, if the file system has it.
+/// Returns the creation time of an open file, if the file system has it.
 pub fn birth_time(file: impl AsFd) -> Option<Time> {
     use rustix::fs::{AtFlags, StatxFlags};
     let found = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::BTIME).ok()?;

@@ -45,8 +45,8 @@ impl From<Stat> for Status {
     }
 }
 
-/// Returns the number of a file. The drivers of FAT and exFAT on macOS have one number for all empty files, which differ in the
-/// time of their creation.
+/// Returns the number of a file. The drivers of FAT and exFAT on macOS have one number for all empty files, which differ in
+/// their creation times.
 #[allow(clippy::unnecessary_cast, reason = "the widths differ between systems")]
 fn number_of(stat: &Stat) -> u64 {
     #[cfg(target_os = "macos")]

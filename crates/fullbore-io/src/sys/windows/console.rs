@@ -25,16 +25,23 @@ pub(super) fn is_console(file: &impl AsHandle) -> bool {
     unsafe { console::GetConsoleMode(raw(file) as _, &raw mut mode) != 0 }
 }
 
+/// The consoles that [`interprets_sequences`] changed, by handle, and their modes before.
+static MODES: Mutex<Vec<(usize, u32)>> = Mutex::new(Vec::new());
+
 /// Makes a console interpret control sequences; false if it cannot. Other terminals interpret them anyway.
 pub fn interprets_sequences(terminal: impl AsHandle) -> bool {
-    let (handle, mut mode) = (raw(&terminal) as _, 0);
+    let (handle, mut mode) = (raw(&terminal), 0);
     let wanted = console::ENABLE_VIRTUAL_TERMINAL_PROCESSING;
-    // SAFETY: the first call writes the mode, which lives through it; the second takes numbers.
-    unsafe {
-        console::GetConsoleMode(handle, &raw mut mode) == 0
-            || mode & wanted != 0
-            || console::SetConsoleMode(handle, mode | wanted) != 0
+    // SAFETY: the call writes the mode, which lives through it.
+    if unsafe { console::GetConsoleMode(handle as _, &raw mut mode) } == 0 || mode & wanted != 0 {
+        return true;
     }
+    // SAFETY: a call with numbers.
+    let changed = unsafe { console::SetConsoleMode(handle as _, mode | wanted) != 0 };
+    if changed {
+        MODES.lock().unwrap_or_else(PoisonError::into_inner).push((handle as usize, mode));
+    }
+    changed
 }
 
 /// The encoding that the console had before [`use_utf8_console`]; 0: it was not changed.
@@ -57,8 +64,12 @@ pub fn use_utf8_console() {
     let _ = interprets_sequences(stdout());
 }
 
-/// Restores the encoding of the console, which outlives the process.
+/// Restores the encoding and the modes of the console, which outlive the process.
 pub fn restore_console() {
+    for (handle, mode) in MODES.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        // SAFETY: a call with numbers.
+        unsafe { console::SetConsoleMode(handle as _, mode) };
+    }
     let before = ENCODING.swap(0, Ordering::Relaxed);
     if before != 0 {
         // SAFETY: a call with a number.

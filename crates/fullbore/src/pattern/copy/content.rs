@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{Durability, File, FileKind, Output, clones, share_all, umask};
-use fullbore_io::lock::Mutex;
+use fullbore_io::lock::RwLock;
 use fullbore_io::sys::{self, AsHandle, FileSystemKind, Status};
 
 use super::attributes::{self, AttributeTarget};
@@ -34,8 +34,8 @@ pub(super) struct Content<'a> {
     pub(super) settings: &'a CopySettings<'a>,
     pub(super) progress: &'a Progress,
     pub(super) report: &'a (dyn Fn(CopyEvent) + Sync),
-    /// Large files are copied one at a time, each with all workers.
-    pub(super) turn: &'a Mutex<()>,
+    /// Large files are copied one at a time, each with all workers; shorter ones that are verified or resumed share the lock.
+    pub(super) turn: &'a RwLock<()>,
     /// The process's mask, if it is known: reading it takes as long as copying a small file.
     pub(super) umask: Option<u32>,
 }
@@ -56,7 +56,7 @@ pub fn copy_file(
     let stat = sys::status(input).map_err(|error| Error::io("inspect", input.path(), error.into()))?;
     let input = &input.stamped_as(&stat)?;
     let settings = &CopySettings { planner, durability: Durability::None };
-    let turn = &Mutex::default();
+    let turn = &RwLock::default();
     let content = Content { input, options, settings, progress, report: &|_| (), turn, umask: None };
     content.copy(&stat, output, None).map(|(stats, _)| stats)
 }
@@ -207,9 +207,12 @@ impl Content<'_> {
                 workers: plan.workers,
                 progress: self.progress,
             };
-            // Shorter files are copied at the same time if the memory has two stripes for each worker of the tree.
-            let in_turn = len > STRIPE || 2 * len * self.settings.workers() as u64 > plan.budget;
-            let _turn = in_turn.then(|| self.turn.lock());
+            // Shorter files are copied at the same time if the memory suffices for all workers of the tree, but not beside
+            // a file that takes all of it.
+            let units = Units { len, read_back: options.verify };
+            let in_turn = len > STRIPE || units.memory() * self.settings.workers() as u64 > plan.budget;
+            let _turn = in_turn.then(|| self.turn.write());
+            let _beside = (!in_turn).then(|| self.turn.read());
             stats.add(&hashed.run()?);
             stats.holes = len - stats.copied - stats.resumed;
             return Ok(());
@@ -232,7 +235,7 @@ impl Content<'_> {
         }
         let plan = self.plan(output, Some(len), false)?;
         let strategy = &plan.strategy;
-        let _turn = self.turn.lock();
+        let _turn = self.turn.write();
         if !sparse {
             allocate(output, len, strategy)?;
             stats.copied = self.run(output, &Scope::whole(len), Some(len), (&plan).into())?;

@@ -14,7 +14,7 @@ use super::options::{CopyEvent, CopyOptions, CopySettings, CopyStats, Follow};
 use crate::pattern::progress::Progress;
 use fullbore_io::error::ErrorKind;
 use fullbore_io::file::{HeldDir, PendingBackup, Temporary, is_cleaning_up};
-use fullbore_io::lock::{Condvar, Mutex};
+use fullbore_io::lock::{Condvar, Mutex, RwLock};
 use fullbore_io::sys::{self, Status};
 
 pub(super) struct TreeCopy<'a> {
@@ -22,7 +22,7 @@ pub(super) struct TreeCopy<'a> {
     pub(super) settings: &'a CopySettings<'a>,
     pub(super) progress: &'a Progress,
     pub(super) report: &'a (dyn Fn(CopyEvent) + Sync),
-    pub(super) turn: Mutex<()>,
+    pub(super) turn: RwLock<()>,
     /// The umask at the start of the copy.
     pub(super) umask: u32,
     pub(super) links: Links,

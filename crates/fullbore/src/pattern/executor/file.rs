@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::trials::TrialKind;
+use super::trials::{TrialKind, TrialList};
 use super::worker::{ONE_REQUEST, Place};
 use super::{Executor, Worker};
-use crate::operation::{Fold, Search};
+use crate::operation::{Fold, Search, Split};
 use crate::pattern::fold::{fold, fold_bytes};
 use crate::pattern::progress::Stats;
 use crate::pattern::search::{search, search_bytes};
@@ -46,9 +46,8 @@ impl Executor<'_> {
             )),
             Arrival::Other(input, len) => {
                 // The other workers are free for other files.
-                let serial = Serial::of(operation.split());
                 let purpose = if operation.is_hash() { Purpose::Hash } else { Purpose::Fold };
-                let terms = (purpose, serial, operation.split().unit(), operation.memory());
+                let terms = (purpose, operation.split(), operation.memory());
                 let held = AtomicU64::new(0);
                 self.with_plan(input, len, worker.place, terms, &held, |input, choice| {
                     fold(operation, input, choice, self.progress)
@@ -74,7 +73,7 @@ impl Executor<'_> {
                 Ok(Stats { bytes: len as u64, ..Stats::default() })
             }
             Arrival::Other(input, len) => {
-                let terms = (Purpose::Search, None, 1, operation.memory());
+                let terms = (Purpose::Search, Split::Any, operation.memory());
                 let held = AtomicU64::new(0);
                 let emit = |found| {
                     let start = Instant::now();
@@ -133,7 +132,7 @@ impl Executor<'_> {
         input: File,
         len: Option<u64>,
         place: Option<Place>,
-        (purpose, serial, unit, memory): (Purpose, Option<Serial>, usize, BlockMemory),
+        (purpose, split, memory): (Purpose, Split, BlockMemory),
         held: &AtomicU64,
         job: impl FnOnce(&File, RunStrategy<'_>) -> Result<(Stats, T)>,
     ) -> Result<(Stats, T)> {
@@ -145,10 +144,15 @@ impl Executor<'_> {
             return job(&input, (&Strategy::plain()).into());
         }
         let many = self.many.load(Ordering::Relaxed);
-        let planner =
-            |spec| Planner::new(spec).with_text(self.spec_text).with_profile(self.profile).in_memory(memory);
+        // Parts in another order would hold the records that their ends cut.
+        let in_file_order = matches!(split, Split::Delimiter(_));
+        let planner = |spec| {
+            let planner = Planner::new(spec).with_text(self.spec_text).with_profile(self.profile);
+            planner.in_memory(memory).in_file_order(in_file_order)
+        };
         let facts = planner(self.spec).among_files(many).learn(purpose, Some(&input), len, None);
-        let facts = PlanInput { serial, unit, ..facts };
+        let serial = Serial::of(split);
+        let facts = PlanInput { serial, unit: split.unit(), ..facts };
         let others = many && self.workers() > 1;
         // Short files that the device delivers are read beside one another, each by one worker.
         let beside = others && facts.is_short() && facts.is_cold();
@@ -181,19 +185,19 @@ impl Executor<'_> {
         let start = Instant::now();
         let result = job(&plan.handle(&input), (&plan).into())?;
         // A search that ended early measured less.
-        if let Some((kind, len)) = trial.filter(|(_, len)| result.0.bytes >= *len) {
+        if let Some((list, len)) = trial.filter(|(_, len)| result.0.bytes >= *len) {
             // Other workers go on meanwhile.
             let exclusive = if plan.strategy.workers == 1 { held.load(Ordering::Relaxed) } else { 0 };
             let (whole, held) = (start.elapsed(), Duration::from_nanos(exclusive));
             if held < whole / 2 {
-                self.trials.lock().record(kind, &plan.strategy, len, (whole - held).as_secs_f64());
+                self.trials.lock().record(list, &plan.strategy, len, (whole - held).as_secs_f64());
             }
         }
         Ok(result)
     }
 
     /// Replaces the strategy of a file that is too short to try several by one of the contenders.
-    fn pick(&self, plan: &mut Plan, len: Option<u64>) -> Option<(TrialKind, u64)> {
+    fn pick(&self, plan: &mut Plan, len: Option<u64>) -> Option<(TrialList, u64)> {
         let len = len?;
         if !plan.plan_input.is_short() || !plan.plan_input.among_files {
             return None;
@@ -202,12 +206,12 @@ impl Executor<'_> {
             TrialKind { uncached: plan.plan_input.is_uncached(), serial: plan.plan_input.serial.is_some() };
         let Contenders { cached, uncached } = &plan.contenders;
         let list = if kind.uncached { uncached } else { cached };
-        let Some(strategy) = self.trials.lock().pick(list, kind, len).cloned() else {
+        let Some((strategy, list)) = self.trials.lock().pick(list, kind, len) else {
             plan.contenders = Contenders::default();
             return None;
         };
         plan.try_one(Strategy { stripe: strategy.stripe_within(len), ..strategy });
-        Some((kind, len))
+        Some((list, len))
     }
 
     /// Waits until no other file has all workers. `None` if the file that has them delivers its results after the file at

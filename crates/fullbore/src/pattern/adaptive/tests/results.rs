@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::{contender, expected};
 use crate::op;
-use crate::operation::{Part, Search, Split, Transform};
+use crate::operation::{Fold, Part, Search, Split, Transform};
 use crate::pattern::{
     Comparison, Extent, Progress, Side, compare, fold, fold_bytes, search, search_bytes, transform,
 };
@@ -156,6 +156,47 @@ fn a_rule_for_folds_is_refused() {
         transform(&ByLines, &input, output, &Strategy::plain(), Durability::None, &Progress::default());
     assert_eq!(refused.unwrap_err().kind(), ErrorKind::Unsupported);
     assert!(!directory.path().join("output").exists());
+}
+
+/// The offsets of the blocks of lines, in the order in which they are folded.
+#[derive(Default)]
+struct Offsets(Mutex<Vec<u64>>);
+
+impl Fold for Offsets {
+    type State = ();
+
+    fn split(&self) -> Split {
+        Split::Delimiter(b'\n')
+    }
+
+    fn identity(&self) {}
+
+    fn block(&self, (): &mut (), offset: u64, _bytes: &[u8]) {
+        self.0.lock().push(offset);
+    }
+
+    fn merge(&self, (): &mut (), (): ()) {}
+}
+
+/// Parts in another order would hold the records that their ends cut.
+#[test]
+fn a_trial_of_a_fold_over_records_uses_the_parts_in_the_order_of_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("input");
+    std::fs::write(&path, b"some line\n".repeat(100_000)).unwrap();
+    let contender = |request| expected(Strategy { request, ..contender("buffered", 1) });
+    let cached = [8192, 4096].map(contender).to_vec();
+    let contenders = Contenders { cached, uncached: Vec::new() };
+    let (spec, selections, first) = (StrategySpec::default(), Selections::default(), Strategy::plain());
+    let adaptive =
+        Adaptive { contenders: &contenders, spec: &spec, selections: &selections, shuffle: Some(1) };
+    let choice = RunStrategy { first: &first, adaptive: Some(adaptive) };
+    let offsets = Offsets::default();
+    fold(&offsets, &File::open(&path).unwrap(), choice, &Progress::default()).unwrap();
+    let offsets = offsets.0.into_inner();
+    // The first line is carried until the end.
+    let (last, before) = offsets.split_last().unwrap();
+    assert!(*last == 0 && before.len() > 100 && before.is_sorted(), "{offsets:?}");
 }
 
 /// A contender that every file system takes.
