@@ -80,7 +80,9 @@ mod tests {
     }
 }
 
-/// Runs the examples of `docs/files.md` as tests.
+/// Runs the examples of these pages as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/files.md")]
-mod files_page {}
+#[doc = include_str!("../../fullbore-io/README.md")]
+#[doc = include_str!("../../fullbore/README.md")]
+mod pages {}
