@@ -179,11 +179,20 @@ pub struct Transfers {
     pub ms: u64,
 }
 
+impl Transfers {
+    /// Returns the transfers since an earlier reading.
+    pub fn since(self, earlier: Self) -> Self {
+        let mut since = self;
+        subtract!(since, earlier: requests, merged, bytes);
+        // Linux counts 32 bits of milliseconds.
+        since.ms = (self.ms as u32).wrapping_sub(earlier.ms as u32).into();
+        since
+    }
+}
+
 impl Difference for Transfers {
     fn less(self, earlier: Self) -> Self {
-        let mut since = self;
-        subtract!(since, earlier: requests, merged, bytes, ms);
-        since
+        self.since(earlier)
     }
 }
 

@@ -30,7 +30,7 @@ pub use self::{
     plan_input::{ADAPTIVE, PlanInput, Purpose, Target, Units},
     profile::{Entry, FileSystem, Measured, key},
     selection::RunStrategy,
-    spec::{NAMED, Named},
+    spec::{DEEPEST, LARGEST_REQUEST, NAMED, Named, WORKER_LIMIT},
 };
 pub(crate) use contender::{Tried, text};
 pub(crate) use contenders::neighbours;
@@ -40,5 +40,5 @@ pub(crate) use plan_input::{MIXED, SMALL, reads_alike, registered};
 pub use profile::Profile;
 pub use selection::Selection;
 pub(crate) use selection::{Adaptive, Selections};
+pub(crate) use spec::LEAST_BUDGET;
 pub use spec::StrategySpec;
-pub(crate) use spec::{LEAST_BUDGET, WORKER_LIMIT};

@@ -65,10 +65,11 @@ pub struct StrategySpec {
 }
 
 /// The largest request, in bytes: one worker's share of the memory budget.
-const LARGEST_REQUEST: u64 = 32 << 20;
+pub const LARGEST_REQUEST: u64 = 32 << 20;
 /// The most requests in flight (io_uring and native AIO accept more, without gain).
-const DEEPEST: u64 = 1024;
-pub(crate) const WORKER_LIMIT: usize = 256;
+pub const DEEPEST: u64 = 1024;
+/// The most workers of a run.
+pub const WORKER_LIMIT: usize = 256;
 
 /// The smallest memory budget, in bytes.
 pub(crate) const LEAST_BUDGET: u64 = 1 << 20;

@@ -240,7 +240,7 @@ impl Workload for PhasesWorkload {
         let before = self.count();
         self.stamps = self.serve(self.requests, context.test_files())?;
         let after = self.count();
-        self.counted = after.zip(before).map(|(after, before)| difference(after, before));
+        self.counted = after.zip(before).map(|(after, before)| after.since(before));
         let stamps = &self.stamps;
         let depth = (stamps.seen - stamps.submitted) / stamps.seconds.max(1e-9);
         let result = RunResult::timed(stamps.bytes, stamps.seconds, stamps.requests, Some(depth));
@@ -259,17 +259,6 @@ impl Workload for PhasesWorkload {
     fn clean_up(&mut self, _context: &RunContext<'_>) -> Result<()> {
         self.trace = None;
         Ok(())
-    }
-}
-
-/// Returns the transfers between two readings of the counters.
-fn difference(after: Transfers, before: Transfers) -> Transfers {
-    Transfers {
-        requests: after.requests.saturating_sub(before.requests),
-        merged: after.merged.saturating_sub(before.merged),
-        bytes: after.bytes.saturating_sub(before.bytes),
-        // Linux counts 32 bits of milliseconds.
-        ms: (after.ms as u32).wrapping_sub(before.ms as u32).into(),
     }
 }
 
@@ -400,7 +389,7 @@ mod tests {
     #[test]
     fn milliseconds_are_counted_past_the_end_of_the_counter() {
         let reading = |requests, ms| Transfers { requests, ms, ..Transfers::default() };
-        assert_eq!(difference(reading(9, 5), reading(7, u64::from(u32::MAX) - 4)), reading(2, 10));
+        assert_eq!(reading(9, 5).since(reading(7, u64::from(u32::MAX) - 4)), reading(2, 10));
     }
 
     #[test]

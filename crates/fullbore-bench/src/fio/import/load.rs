@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use fullbore::strategy::{DEEPEST, LARGEST_REQUEST, WORKER_LIMIT};
 use fullbore::{engine, size};
 
 use super::ignored::{IGNORED, REFUSED, reason_for};
@@ -9,10 +10,7 @@ use super::syntax::{Entry, ImportError, Notes, Section, bytes, count, seconds, s
 use crate::experiment::DAY;
 use crate::fio::shape::{Counterpart, of_ioengine};
 
-/// Most workers, greatest depth and largest request of a strategy.
-const MOST_WORKERS: u64 = 256;
-const DEEPEST: u64 = 1024;
-const LARGEST: u64 = 32 << 20;
+const MOST_WORKERS: u64 = WORKER_LIMIT as u64;
 
 #[derive(Debug)]
 pub(super) struct Load {
@@ -47,7 +45,7 @@ impl Load {
         let options = JobOptions::sort(section, notes)?;
         let (writes, random) = options.way()?;
         let request = options.parsed("bs", |text| size_of_direction(text, writes))?.unwrap_or(REQUEST);
-        if !(1..=LARGEST).contains(&request) {
+        if !(1..=LARGEST_REQUEST).contains(&request) {
             return Err(options.wrong("bs", "a request has 1 byte to 32 MiB"));
         }
         let (counterpart, direct) = options.engine(notes)?;
