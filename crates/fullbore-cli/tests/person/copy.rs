@@ -246,3 +246,25 @@ fn targets_are_synced() {
     let again = calls("--sync data").unwrap();
     assert!(again.len() == 3 && again.iter().all(|call| call.starts_with("fdatasync")), "{again:?}");
 }
+
+/// Subvolumes have device numbers of their own.
+#[cfg(target_os = "linux")]
+#[test]
+fn blocks_are_shared_between_subvolumes() {
+    let Some(()) = or_skip("subvolumes", installed("btrfs")) else { return };
+    let images = TestDir::new();
+    let place = images.at("mounted");
+    let mount = mount_image("mkfs.btrfs -q -f", &images.at("image"), 200 << 20, &place);
+    let Some(_mount) = or_skip("btrfs", mount) else { return };
+    let dir = TestDir::within(&place);
+    for name in ["one", "two"] {
+        let mut create = Command::new("btrfs");
+        create.args(["subvolume", "create"]).arg(dir.at(name)).stdout(Stdio::null());
+        assert!(create.status().unwrap().success());
+    }
+    for (name, len) in [("large", 3 << 20), ("small", 100_000)] {
+        dir.file(&format!("one/{name}"), bytes(len, 1));
+        let json = dir.run(&format!("copy --json one/{name} two/{name}")).succeeds().json();
+        assert_eq!(json["copy"]["cloned"], len, "{name}: {json}");
+    }
+}

@@ -65,6 +65,12 @@ fn verified_trees_take_no_more_memory_than_the_budget() {
         assert!(peak <= MOST, "{words}: {} MiB at the peak", peak >> 20);
         assert_eq!(summary["copy"]["copied"], copied, "{words}: {summary}");
     }
+    let peak = |words: &str| {
+        let words = format!("copy -rT --resume --workers 24 --memory 8M --json{words} tree resumed");
+        dir.run(&words).succeeds().json()["peak_memory_bytes"].as_u64().unwrap()
+    };
+    let (verified, plain) = (peak(" --verify"), peak(""));
+    assert!(verified < plain + (24 << 20), "{verified} and {plain} bytes at the peak");
 }
 
 /// All workers copy a large file, each with two stripes; no other file is copied meanwhile.

@@ -317,3 +317,17 @@ fn directories_that_may_be_read_but_not_entered_are_listed() {
     run(user.command(["copy", "-a", "source/empty", "other"]).current_dir(dir.path())).succeeds();
     dir.shell("chmod -R u+rwx source target other").text();
 }
+
+#[test]
+fn directories_of_a_path_need_not_be_listed() {
+    let Some(other) = Unprivileged::new() else { return };
+    let dir = TestDir::open_to_all();
+    dir.directories(["a", "into"]);
+    dir.file("a/f", "bytes");
+    [("a/f", 0o644), ("into", 0o777), ("a", 0o311)].iter().for_each(|(name, mode)| dir.set_mode(name, *mode));
+    let ended = run(other.command(["copy", "--parents", "a/f", "into"]).current_dir(dir.path()));
+    dir.set_mode("a", 0o755);
+    ended.succeeds();
+    dir.set_mode("into/a", 0o755);
+    assert_eq!(dir.read("into/a/f"), b"bytes");
+}

@@ -109,3 +109,18 @@ fn auto_uses_the_profile() {
     assert!(ended.stderr.contains("strategy: method=buffered,request=128"), "{ended}");
     assert!(ended.stderr.contains("not cci-mm: measured"), "{ended}");
 }
+
+#[test]
+fn lines_fit_into_80_columns() {
+    let dir = TestDir::new();
+    save(&dir);
+    let strategy = "method=mmap,request=1M,depth=1,workers=8,model=striped,stripe=4M,window=16M,cache=keep";
+    let place = "config/fullbore/profile.json";
+    let saved = fs::read_to_string(dir.at(place)).unwrap();
+    dir.file(place, saved.replace("cci-mm", strategy));
+    let text = dir.run("profile show").succeeds().text();
+    let mut widths = text.lines().filter(|line| line.starts_with(' ')).map(|line| line.chars().count());
+    assert!(widths.clone().count() > 8 && widths.all(|width| width <= 80), "{text}");
+    let joined: String = text.split_whitespace().collect();
+    assert!(joined.contains(strategy), "{text}");
+}

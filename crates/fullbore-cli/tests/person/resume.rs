@@ -440,3 +440,26 @@ fn a_copy_that_shares_no_blocks_leaves_nothing_behind() {
     dir.run("copy --resume --reflink=always source target").fails(1, &["cannot clone"]);
     assert!(part(dir.path()).is_some() && journal(&target).exists());
 }
+
+/// The other names of a file become links to the copy that an earlier run began.
+#[test]
+fn a_file_with_several_names_is_continued_under_the_name_that_was_begun() {
+    for name in ["a", "b"] {
+        let dir = TestDir::new();
+        let data = bytes(LENGTH, 10);
+        dir.directories(["src/a", "src/b", "dst/a", "dst/b"]);
+        dir.file("src/a/large", &data);
+        fs::hard_link(dir.at("src/a/large"), dir.at("src/b/large")).unwrap();
+        let words = format!("-a src/{name}/large dst/{name}");
+        kill_in_the_middle(|| resume(&dir, &words), &dir.at(&format!("dst/{name}/large")));
+        let ended = run(resume(&dir, "-aT src dst").arg("--json")).succeeds();
+        assert!(resumed(&ended) > 0, "{name}: {ended}");
+        let json = ended.json();
+        assert_eq!(json["copy"]["files"], 1, "{name}: {json}");
+        assert_eq!(json["copy"]["hard_links"], 1, "{name}: {json}");
+        for name in ["a", "b"] {
+            assert!(dir.read(&format!("dst/{name}/large")) == data);
+            assert!(left(&dir.at("dst").join(name)).is_empty());
+        }
+    }
+}

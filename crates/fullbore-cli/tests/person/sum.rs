@@ -203,3 +203,12 @@ fn a_list_on_standard_input_does_not_read_itself() {
     let ended = run_with(&mut dir.command("sum -a sha256 -c"), list.as_bytes());
     assert_eq!((ended.code(), ended.text().matches("good: FAILED").count()), (1, 50), "{ended}");
 }
+
+#[test]
+fn length_of_a_family_is_not_that_of_blake3() {
+    let dir = TestDir::new();
+    dir.file("f", "abc");
+    let alone = dir.run("sum --tag -a blake3 --seek 1 f").succeeds().text();
+    let both = dir.run("sum -a sha2,blake3 --length 256 --seek 1 f").succeeds().text();
+    assert!(both.starts_with("SHA256 (f)") && both.ends_with(&alone), "{both}");
+}

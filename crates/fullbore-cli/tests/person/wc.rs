@@ -87,3 +87,16 @@ fn explain_names_how_the_file_was_read() {
     assert!(ended.stderr.contains("not read"), "{}", ended.stderr);
     assert!(ended.text().starts_with("4000000 "));
 }
+
+#[test]
+fn bytes_of_a_run_are_those_that_were_read() {
+    let dir = TestDir::new();
+    dir.file("short", "a\n".repeat(3));
+    dir.file("pages", vec![b'\n'; 8192]);
+    dir.file("long", vec![b'\n'; 100_000]);
+    let cases = [("-c long", 0), ("-l long", 100_000), ("-l pages", 8192), ("-l short pages", 8198)];
+    for (words, bytes) in cases {
+        let found = dir.run(&format!("wc {words} --json")).succeeds().json();
+        assert_eq!(found["run"]["bytes"], bytes, "{words}");
+    }
+}

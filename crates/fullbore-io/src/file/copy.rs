@@ -377,9 +377,10 @@ fn note_error(method: CopyMethod, devices: (u64, u64), error: Code) {
     }
 }
 
-/// True if sharing blocks between two devices may work: it has not failed for them so far.
+/// True if sharing blocks between two devices may work: it has not failed for them so far. Subvolumes of one file system have
+/// different devices.
 pub fn clones(devices: (u64, u64)) -> bool {
-    devices.0 == devices.1 && !UNSUPPORTED.lock().contains(&(CopyMethod::Clone, devices.0, devices.1))
+    !UNSUPPORTED.lock().contains(&(CopyMethod::Clone, devices.0, devices.1))
 }
 
 /// Shares all blocks of a file with a new one; `true` if `target` is complete. It makes few calls, because it is used

@@ -119,7 +119,8 @@ impl FileSystemKind {
         cfg!(not(target_os = "macos")) && matches!(self.name, "ceph" | "cifs" | "nfs" | "smb3")
     }
 
-    /// True for a FUSE file system. Its server reports the holes, without those pages that are still dirty, and never gets a sync of the whole file system.
+    /// True for a FUSE file system. Its server reports the holes, without those pages that are still dirty, and never gets a
+    /// sync of the whole file system.
     pub fn is_fuse(self) -> bool {
         self.number == FUSE
     }

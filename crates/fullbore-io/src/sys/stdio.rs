@@ -119,6 +119,7 @@ mod c {
     use std::sync::Once;
 
     use super::Handle;
+    use crate::sys::code::Code;
 
     /// A stream, whose content is private to the library.
     #[allow(clippy::upper_case_acronyms, reason = "the name in C")]
@@ -156,16 +157,16 @@ mod c {
         let mode = if write { c"r+b" } else { c"rb" };
         // SAFETY: the handle is open, and given away if the call succeeds.
         let descriptor = unsafe { _open_osfhandle(handle.as_raw_handle() as isize, BINARY) };
+        // The library reports a failure in `errno` only. These calls fail for lack of descriptors or streams.
         if descriptor < 0 {
-            return Err(io::Error::last_os_error());
+            return Err(Code::TOO_MANY_OPEN.into());
         }
         let _ = handle.into_raw_handle();
         // SAFETY: the descriptor is open and given away; the mode is a C string.
         NonNull::new(unsafe { _fdopen(descriptor, mode.as_ptr()) }).ok_or_else(|| {
-            let error = io::Error::last_os_error();
             // SAFETY: the call failed, so the descriptor is still ours to close.
             unsafe { _close(descriptor) };
-            error
+            Code::TOO_MANY_OPEN.into()
         })
     }
 }

@@ -445,7 +445,8 @@ pub(crate) fn each_extent(fd: BorrowedHandle<'_>, mut take: impl FnMut(&RawExten
             Ok(_) | Err(Code::NO_SUCH_ADDRESS) => break Ok(()),
             Err(error) => break Err(error.into()),
         };
-        let end = seek(fd, SeekFrom::Hole(start)).unwrap_or(len).min(len);
+        // At least one byte: a hole may have been made there meanwhile.
+        let end = seek(fd, SeekFrom::Hole(start)).unwrap_or(len).clamp(start + 1, len);
         at = start;
         while at < end {
             let (physical, length, flags) = match place(fd, at, end) {

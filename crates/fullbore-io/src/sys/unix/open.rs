@@ -259,8 +259,8 @@ pub fn path_in(directory: impl AsFd, name: impl AsRef<Path>) -> PathBuf {
     handle_path(&directory).join(name)
 }
 
-/// Closes `fd`. Linux, macOS and FreeBSD release the descriptor whatever it returns, so there is no second attempt, and an interruption
-/// means that it is closed (`man 2 close`, "Dealing with error returns").
+/// Closes `fd`. Linux, macOS and FreeBSD release the descriptor whatever it returns, so there is no second attempt, and an
+/// interruption means that it is closed (`man 2 close`, "Dealing with error returns").
 pub(crate) fn close(fd: Handle) -> io::Result<()> {
     match close_once(fd) {
         Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),

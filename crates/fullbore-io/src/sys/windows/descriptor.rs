@@ -113,10 +113,11 @@ fn sid_at(value: &[u8], at: usize) -> Option<&[u8]> {
 /// Sets the access list, and owner and group where that is permitted, as far as the descriptor has them.
 pub(super) fn set_descriptor(file: &impl AsHandle, value: &[u8]) -> Result<()> {
     let [_, _, low, high, ..] = *value else { return Err(Code::INVALID) };
-    if !is_whole(value) {
+    let mut control = u16::from_le_bytes([low, high]);
+    // The other form of a descriptor has addresses where this one has places.
+    if control & security::SE_SELF_RELATIVE == 0 || !is_whole(value) {
         return Err(Code::INVALID);
     }
-    let mut control = u16::from_le_bytes([low, high]);
     let protected = control & security::SE_DACL_PROTECTED != 0;
     if control & security::SE_DACL_AUTO_INHERITED != 0 {
         // Without this request, the system clears the flag.

@@ -27,12 +27,16 @@ pub(crate) fn clone_range(
     if !shares_blocks(file)? {
         return Err(Code::UNSUPPORTED);
     }
-    let end = status(source)?.size;
+    let (from, into) = (status(source)?, status(file)?);
+    if from.dev != into.dev {
+        return Err(Code::CROSSES_DEVICES);
+    }
+    let end = from.size;
     let len = match len {
         0 => end.saturating_sub(offset),
         len => len,
     };
-    let (before, after) = (status(file)?.size, target.saturating_add(len));
+    let (before, after) = (into.size, target.saturating_add(len));
     let whole = if offset.saturating_add(len) == end && after >= before {
         len.next_multiple_of(cluster(&handle_path(&source))?.max(1))
     } else {

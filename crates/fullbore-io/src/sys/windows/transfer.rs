@@ -57,6 +57,10 @@ pub(super) fn call_length(len: usize) -> u32 {
 /// # Safety
 /// The memory may be written.
 unsafe fn read_raw(file: &impl AsHandle, start: *mut u8, len: usize, offset: Option<u64>) -> Result<usize> {
+    // The system's read of no bytes from a pipe waits until there are some.
+    if len == 0 && offset.is_none() && file_type(file) == fs::FILE_TYPE_PIPE {
+        return Ok(0);
+    }
     if offset.is_none() && console::is_console(file) {
         let mut memory = vec![0; len.min(4096)];
         let count = console::read(file, &mut memory)?;
@@ -368,6 +372,14 @@ mod tests {
         let mut bytes = [0; 4];
         assert_eq!((read(&reader, &mut bytes), &bytes), (Ok(4), b"mess"));
         assert_eq!((read(&reader, &mut bytes), &bytes[..3]), (Ok(3), &b"age"[..]));
+    }
+
+    #[test]
+    fn a_read_of_no_bytes_from_a_pipe_does_not_wait() {
+        let (reader, _writer) = pipe().unwrap();
+        let (sender, done) = channel();
+        std::thread::spawn(move || sender.send(read(&reader, &mut [])));
+        assert_eq!(done.recv_timeout(Duration::from_secs(5)), Ok(Ok(0)));
     }
 
     #[test]

@@ -338,6 +338,10 @@ mod tests {
         for cut in 0..value.len() {
             assert_eq!(set_attribute(&two, "system.ntfs_acl", &value[..cut]), Err(Code::INVALID), "{cut}");
         }
+        // A descriptor that has addresses.
+        let mut absolute = value.clone();
+        absolute[3] &= 0x7f;
+        assert_eq!(set_attribute(&two, "system.ntfs_acl", &absolute), Err(Code::INVALID));
         // Without its parts, a descriptor sets nothing.
         let mut nothing = value.clone();
         select_of_descriptor(&mut nothing, false, false);

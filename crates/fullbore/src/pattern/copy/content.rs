@@ -1,4 +1,4 @@
-//! The bytes of one file: blocks are shared if the file system can, else copied by the fastest method, without the holes.
+//! The bytes of one file: blocks are shared if the file system permits it, otherwise the data is copied by the fastest method.
 
 use std::ops::Range;
 
@@ -76,19 +76,14 @@ impl Content<'_> {
             let what = "input and output are the same file";
             return Err(Error::new(ErrorKind::SameFile, "copy", input.path(), what));
         }
-        self.check_options(&output)?;
+        Journal::used(journal.as_ref(), self.check_options(&output))?;
         let mut stats = CopyStats { files: 1, ..CopyStats::default() };
         let known = if lengthless(input, stat) { None } else { input.seekable_len()? };
         let len = match known.zip(made) {
             Some((len, made)) => {
                 let devices = (before.identity.0, made.0);
                 let written = self.file(&mut output, journal.as_ref(), stat, devices, len, &mut stats);
-                if let (Err(_), Some(journal)) = (&written, &journal)
-                    && journal.is_empty()
-                {
-                    journal.cleanup();
-                }
-                written?;
+                Journal::used(journal.as_ref(), written)?;
                 if stats.bytes() != len {
                     return Err(Error::changed(input.path(), "truncated while being read"));
                 }
@@ -105,23 +100,33 @@ impl Content<'_> {
             // part is private.
             output.file().sync(self.settings.resumable())?;
         }
-        if made.is_some() {
-            output.fit_len(len)?;
-            self.attributes(&output, stat)?;
+        let part = journal.is_some().then(|| output.file().clone());
+        let published = self.publish(output, stat, made.map(|_| len));
+        if let (Err(_), Some(journal), Some(part)) = (&published, &journal, &part) {
+            journal.protect(part);
         }
-        let preserve = &self.options.preserve;
-        let inherits = output.inherits() && !preserve.mode && !preserve.owner;
-        output.inherit_metadata(inherits).commit(self.settings.durability)?;
+        published?;
         if let Some(journal) = journal {
             journal.finish()?;
         }
         Ok((stats, made))
     }
 
+    /// Gives a complete output its length, if it has one, its attributes and its name.
+    fn publish(&self, output: Output, stat: &Status, len: Option<u64>) -> Result<()> {
+        if let Some(len) = len {
+            output.fit_len(len)?;
+            self.attributes(&output, stat)?;
+        }
+        let preserve = &self.options.preserve;
+        let inherits = output.inherits() && !preserve.mode && !preserve.owner;
+        output.inherit_metadata(inherits).commit(self.settings.durability).map(drop)
+    }
+
     /// Fails if the options exclude each other, or cannot be applied to this output.
     fn check_options(&self, output: &Output) -> Result<()> {
         let options = self.options;
-        if options.sparse == Sparse::Always && (!self.auto() || options.resume) {
+        if options.sparse == Sparse::Always && (!self.settings.auto(options) || options.resume) {
             let what = "blocks of zeros become holes by plain reads and writes only";
             return Err(Error::new(ErrorKind::Unsupported, "copy", self.input.path(), what)
                 .advise("set no strategy, cache policy, shared blocks, verification or resumption"));
@@ -136,11 +141,6 @@ impl Content<'_> {
             return Err(Error::new(ErrorKind::Unsupported, "verify", output.file().path(), what));
         }
         Ok(())
-    }
-
-    /// True if any system call may move the bytes.
-    fn auto(&self) -> bool {
-        !self.settings.planner.is_named() && self.settings.simple(self.options)
     }
 
     /// Copies from or to a file that is read or written sequentially.
@@ -175,7 +175,7 @@ impl Content<'_> {
     ) -> Result<()> {
         let options = self.options;
         let regular = self.input.kind() == FileKind::Regular;
-        let auto = self.auto();
+        let auto = self.settings.auto(options);
         if journal.is_some_and(Journal::fresh) {
             output.file().set_len(0)?;
         }
@@ -267,7 +267,7 @@ impl Content<'_> {
     ) -> Result<()> {
         hollow(output, len)?;
         let mut runs = StripeQueue::of_data(self.input, len, u64::MAX, sparse);
-        while let Some(range) = runs.next_stripe(|_| ()) {
+        while let Some(range) = runs.next_stripe(|hole| self.progress.add(hole.end - hole.start)) {
             stats.copied += copy(range)?;
         }
         stats.holes = len - stats.copied;

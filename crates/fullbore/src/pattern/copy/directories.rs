@@ -371,7 +371,13 @@ impl TreeCopy<'_> {
             error => Error::io("get attributes of", &source_path, error.into()).into(),
         };
         let flags = OpenFlags::READ | OpenFlags::DIRECTORY;
-        let source = sys::open_at(above.source()?, &source_name, flags, 0).map_err(of_source)?;
+        let base = above.source()?;
+        let source = match sys::open_at(&base, &source_name, flags, 0) {
+            // A directory that may not be listed may still be on the path.
+            Err(Code::ACCESS_DENIED) => sys::open_at(&base, &source_name, flags | OpenFlags::PATH, 0),
+            opened => opened,
+        };
+        let source = source.map_err(of_source)?;
         let stat = sys::status(&source).map_err(of_source)?;
         let within = above.target()?;
         let mode = attributes::creation_mode(&self.options.preserve, &stat) & 0o1777 | 0o700;
@@ -400,7 +406,6 @@ impl TreeCopy<'_> {
         let target = opened.map_err(|error| Error::io("open", &target_path, error))?;
         let identity = stat.identity();
         let source = above.source_child(source, &source_name, true, identity)?;
-        debug_assert!(path(&target_name) == Path::new(name), "the names are one");
         Ok(Directory::new(above, (source, target), None, stat, made, true))
     }
 }

@@ -7,8 +7,9 @@ use fullbore_io::error::{Error, Result};
 use fullbore_io::file::{BackupName, HeldDir, PendingBackup, Temporary};
 use fullbore_io::sys::{self, AtFlags, Code, FileKind, Handle, OpenFlags, OsStrExt, OsStringExt, Status};
 
-use super::directory::Entry;
+use super::directory::{Entry, path};
 use super::failure::{Copied, CopyError};
+use super::journal::Journal;
 use super::options::{Backup, BackupControl, CopyEvent, CopyKind, Existing, Overwrite};
 use super::tree_copy::{TargetState, TreeCopy, Worker};
 
@@ -76,7 +77,7 @@ impl TreeCopy<'_> {
         };
         let stat = entry.stat()?;
         match options.existing {
-            Existing::Skip => return Ok(self.stays(worker, entry)),
+            Existing::Skip => return Ok(self.stays(worker, entry, &stat)),
             Existing::Refuse => return Err(CopyError::NotReplaced { target: entry.target_path() }),
             Existing::Replace | Existing::Update => {}
         }
@@ -91,13 +92,13 @@ impl TreeCopy<'_> {
                     Some(_) => return Ok(TargetState::Stays),
                 }
             }
-            return Ok(self.stays(worker, entry));
+            return Ok(self.stays(worker, entry, &stat));
         }
         if let Some(confirm) = &options.confirm {
             let writable = is_link(&there) || sys::writable_at(&within, entry.target).is_ok();
             let overwrite = Overwrite { path: &entry.target_path(), mode: there.permissions(), writable };
             if !confirm.confirms(&overwrite) {
-                return Ok(self.stays(worker, entry));
+                return Ok(self.stays(worker, entry, &stat));
             }
         }
         if nothing_to_do {
@@ -135,8 +136,11 @@ impl TreeCopy<'_> {
         Ok(TargetState::Replaced(None))
     }
 
-    fn stays(&self, worker: &mut Worker, entry: &Entry<'_>) -> TargetState {
+    fn stays(&self, worker: &mut Worker, entry: &Entry<'_>, stat: &Status) -> TargetState {
         worker.stats.skipped += 1;
+        if stat.kind() == FileKind::Regular {
+            self.progress.add(stat.size);
+        }
         if self.options.report_names {
             (self.report)(CopyEvent::Skipped(entry.target_path()));
         }
@@ -226,14 +230,18 @@ impl TreeCopy<'_> {
         copy: impl FnOnce(&mut Worker, &TargetState) -> Copied<bool>,
     ) -> Copied<()> {
         let found = self.existing(worker, entry, plain)?;
-        if matches!(found, TargetState::Stays) {
-            return Ok(());
-        }
-        let result = copy(worker, &found);
+        let result = match found {
+            TargetState::Stays => Ok(true),
+            _ => copy(worker, &found),
+        };
         if !matches!(result, Ok(true))
             && let TargetState::Replaced(Some(saved)) = &found
         {
             saved.undo();
+        }
+        if self.options.resume && matches!(result, Ok(true)) {
+            // Whatever the entry is now, an earlier run may have left them.
+            Journal::discard(&entry.directory.target, path(entry.target).as_os_str());
         }
         result.map(drop)
     }

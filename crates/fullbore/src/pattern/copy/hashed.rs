@@ -68,6 +68,7 @@ impl Hashed<'_> {
                 let next = stripes.lock().next_stripe(|hole| passed.push(hole));
                 for hole in &passed {
                     self.clear(hole, buf)?;
+                    self.progress.add(hole.end - hole.start);
                 }
                 holes.lock().append(&mut passed);
                 let Some(range) = next else { break };

@@ -9,9 +9,9 @@ use std::ffi::{OsStr, OsString};
 
 use super::note::{Note, create, has_stable_inodes, name_of, open_private, random, remove_own};
 use fullbore_io::error::{Error, Result};
-use fullbore_io::file::HeldDir;
+use fullbore_io::file::{File, HeldDir};
 use fullbore_io::lock::Mutex;
-use fullbore_io::sys::{self, Code, Handle, OsStrExt, OsStringExt, Status};
+use fullbore_io::sys::{self, AtFlags, Code, FileKind, Handle, OsStrExt, OsStringExt, Status};
 
 /// The unit of hashing and of the journal, in bytes.
 pub(super) const STRIPE: u64 = 4 << 20;
@@ -186,7 +186,7 @@ impl Journal {
         {
             // They are of no further use; failure to remove them is harmless.
             match header {
-                Some(header) => drop(remove_own(&fd, &header.part)),
+                Some(header) => drop(remove_part(&fd, &header)),
                 None => remove_parts(&fd, target),
             }
             let _ = note.remove();
@@ -210,8 +210,18 @@ impl Journal {
         Ok(())
     }
 
+    /// Returns the result of a step; removes part and journal if it failed before any stripe was written.
+    pub(super) fn used<T>(journal: Option<&Self>, result: Result<T>) -> Result<T> {
+        if result.is_err()
+            && let Some(journal) = journal.filter(|journal| journal.is_empty())
+        {
+            journal.cleanup();
+        }
+        result
+    }
+
     /// True if no stripe was ever written to the part: there is nothing to resume.
-    pub(super) fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         *self.end.lock() == HEADER as u64
     }
 
@@ -223,6 +233,19 @@ impl Journal {
         }
         let _ = self.note.remove_beside(&self.part);
         let _ = self.note.remove();
+    }
+
+    /// Makes a part private again that did not get the target's name: the next run continues only a private part.
+    pub(super) fn protect(&self, part: &File) {
+        let there =
+            self.note.directory.fd().and_then(|fd| Ok(sys::stat_at(fd, &self.part, AtFlags::NOFOLLOW)?));
+        // It has the target's name if only the sync of the directory failed.
+        if let (Ok(there), Ok(stat)) = (there, sys::status(part))
+            && there.identity() == stat.identity()
+        {
+            let _ = sys::change_owner(part, Some(sys::effective_user()), None);
+            let _ = sys::change_mode(part, 0o600);
+        }
     }
 
     pub(super) fn finish(self) -> Result<()> {
@@ -255,8 +278,18 @@ fn remove_parts(directory: &Handle, target: &OsStr) {
     }
 }
 
-/// Opens the part that a journal names, if it is the file that this user created and no other user could open since. Removes
-/// another file of this user.
+/// Removes the part that a journal names: the file with the journal's inode, to which a run may have given its final owner, or a
+/// file of this user.
+fn remove_part(directory: &Handle, header: &Header) -> sys::Result<()> {
+    let there = sys::stat_at(directory, &header.part, AtFlags::NOFOLLOW)?;
+    if there.kind() == FileKind::Regular && there.ino == header.inode {
+        return sys::remove(directory, &header.part, AtFlags::empty());
+    }
+    remove_own(directory, &header.part)
+}
+
+/// Opens the part that a journal names, if it is the file that this user created and no other user could open since. Otherwise
+/// removes it, if it is the journal's part or another file of this user.
 fn adopt(directory: &Handle, header: &Header) -> sys::Result<Option<Handle>> {
     match open_private(directory, &header.part) {
         Ok(Some((fd, stat))) if stat.ino == header.inode || !has_stable_inodes(&fd) => return Ok(Some(fd)),
@@ -264,7 +297,7 @@ fn adopt(directory: &Handle, header: &Header) -> sys::Result<Option<Handle>> {
         Err(error) => return Err(error),
         Ok(_) => {}
     }
-    remove_own(directory, &header.part)?;
+    remove_part(directory, header)?;
     Ok(None)
 }
 
@@ -386,6 +419,26 @@ mod tests {
             assert_eq!(std::fs::read(&path).unwrap(), b"private", "{named:?}");
         }
     }
+
+    /// A run of root was killed after it gave the part to the owner of the source.
+    #[test]
+    fn a_part_with_its_final_owner_is_removed() {
+        let fixture = Fixture::new();
+        let (journal, (_, name)) = fixture.open().unwrap();
+        journal.note(0, 4, &[1; 32]).unwrap();
+        drop(journal);
+        let part = fixture.room.path().join(&name);
+        if std::os::unix::fs::chown(&part, Some(65534), None).is_err() {
+            return println!("skipped: another owner: needs root");
+        }
+        let (journal, (_, again)) = fixture.open().unwrap();
+        assert!(journal.fresh() && again != name && !part.exists());
+    }
+}
+
+#[cfg(test)]
+mod header_tests {
+    use super::*;
 
     #[test]
     fn damaged_headers_are_rejected() {

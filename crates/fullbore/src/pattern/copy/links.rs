@@ -9,7 +9,6 @@ use fullbore_io::sys::{self, AsHandle, AtFlags, Code, FileKind, OsStrExt, Status
 use super::attributes::{self, AttributeTarget};
 use super::directory::{Directory, Entry, c_name, path};
 use super::failure::{Copied, CopyError};
-use super::options::CopyKind;
 use super::tree_copy::{LinkAction, TargetState, TreeCopy, Worker, Written};
 
 impl TreeCopy<'_> {
@@ -26,8 +25,7 @@ impl TreeCopy<'_> {
         let place = match self.links.claim(stat.identity(), names) {
             LinkAction::First => return Ok(None),
             LinkAction::Later => {
-                let later = (entry.directory.clone(), entry.source.to_owned(), entry.target.to_owned());
-                self.later.lock().push(later);
+                self.postpone(entry);
                 return Ok(Some(false));
             }
             LinkAction::Linked(place) => place,
@@ -68,6 +66,12 @@ impl TreeCopy<'_> {
         worker.stats.hard_links += 1;
         self.report_copied(entry, None, None);
         Ok(Some(true))
+    }
+
+    /// Leaves an entry to the end of the walk.
+    pub(super) fn postpone(&self, entry: &Entry<'_>) {
+        let later = (entry.directory.clone(), entry.source.to_owned(), entry.target.to_owned());
+        self.later.lock().push(later);
     }
 
     /// Syncs the directory of a name that was just created, if names are to be on the device too.
@@ -112,25 +116,22 @@ impl TreeCopy<'_> {
         let source = entry.directory.source()?;
         let target = entry.within()?;
         let flags = if entry.follow { AtFlags::FOLLOW } else { AtFlags::empty() };
-        self.link(worker, entry, CopyKind::HardLink, |name| {
-            sys::hard_link(&source, entry.source, &target, name, flags)
-        })
+        self.link(worker, entry, false, |name| sys::hard_link(&source, entry.source, &target, name, flags))
     }
 
     pub(super) fn symbolic_link(&self, worker: &mut Worker, entry: &Entry<'_>) -> Copied<()> {
         let path = entry.source_path();
         let target = entry.within()?;
-        self.link(worker, entry, CopyKind::SymbolicLink, |name| sys::symbolic_link(&path, &target, name))
+        self.link(worker, entry, true, |name| sys::symbolic_link(&path, &target, name))
     }
 
     fn link(
         &self,
         worker: &mut Worker,
         entry: &Entry<'_>,
-        kind: CopyKind,
+        symbolic: bool,
         make: impl Fn(&CStr) -> sys::Result<()>,
     ) -> Copied<()> {
-        let symbolic = kind == CopyKind::SymbolicLink;
         let failed = |error: Code| {
             let (source, target) = (entry.source_path(), entry.target_path());
             CopyError::Link { source, target, symbolic, error: error.into() }

@@ -33,7 +33,7 @@ pub(super) struct Note {
     pub(super) file: File,
     /// True if this run created it.
     pub(super) made: bool,
-    directory: HeldDir,
+    pub(super) directory: HeldDir,
     name: OsString,
 }
 

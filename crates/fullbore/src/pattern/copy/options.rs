@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::failure::CopyError;
-use crate::strategy::{Plan, Planner};
+use crate::strategy::{BUDGET, Plan, Planner};
 #[cfg(doc)]
 use fullbore_io::error::ErrorKind;
 use fullbore_io::file::Durability;
@@ -238,6 +238,11 @@ impl CopySettings<'_> {
         self.planner.spec().workers.unwrap_or_else(|| processors().min(MOST_WORKERS)).max(1)
     }
 
+    /// The memory budget in bytes.
+    pub(super) fn budget(&self) -> u64 {
+        self.planner.spec().budget.unwrap_or(BUDGET)
+    }
+
     /// The durability of the bytes of a copy that is resumed by its length and time.
     pub(super) fn resumable(&self) -> Durability {
         match self.durability {
@@ -248,14 +253,16 @@ impl CopySettings<'_> {
 
     /// True if nothing but the bytes of a small file must be handled.
     pub(super) fn plain(&self, options: &CopyOptions) -> bool {
-        !self.planner.is_named()
-            && self.simple(options)
-            && options.sparse == Sparse::Auto
-            && !options.follow_dangling_links
+        self.auto(options) && options.sparse == Sparse::Auto && !options.follow_dangling_links
+    }
+
+    /// True if any system call may move the bytes, and the user named no strategy.
+    pub(super) fn auto(&self, options: &CopyOptions) -> bool {
+        !self.planner.is_named() && self.simple(options)
     }
 
     /// True if any system call may move the bytes.
-    pub(super) fn simple(&self, options: &CopyOptions) -> bool {
+    fn simple(&self, options: &CopyOptions) -> bool {
         let spec = self.planner.spec();
         let caches = (spec.read_cache, spec.write_cache);
         !options.verify && options.reflink != Reflink::Always && caches == (None, None)

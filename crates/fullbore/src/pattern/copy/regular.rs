@@ -1,6 +1,7 @@
-//! Regular files of a tree. A tree has many of them, most are small, and so the system calls determine the time.
+//! Regular files of a tree. Most are small, so the system calls determine the time.
 
 use std::ffi::CStr;
+use std::sync::atomic::Ordering;
 
 use super::attributes::{self, AttributeTarget};
 use super::content::{Content, LARGE, lengthless};
@@ -8,7 +9,7 @@ use super::directories::syncs_whole;
 use super::directory::{Directory, Entry, path};
 use super::failure::Copied;
 use super::journal::{Journal, STRIPE};
-use super::note::has_stable_inodes;
+use super::note::{has_stable_inodes, is_journal};
 use super::options::{CopyEvent, CopyKind, CopyStats, Reflink};
 use super::tree_copy::{TargetState, TreeCopy, Worker, Written};
 use fullbore_io::error::{Error, ErrorKind, Result};
@@ -29,7 +30,30 @@ const PACKED: u64 = 64 << 10;
 impl TreeCopy<'_> {
     /// Copies the bytes of a source of any kind.
     pub(super) fn regular(&self, worker: &mut Worker, entry: &Entry<'_>, kind: FileKind) -> Copied<()> {
+        if self.waits(entry) {
+            self.postpone(entry);
+            return Ok(());
+        }
         self.over_existing(worker, entry, true, |worker, found| self.regular_over(worker, entry, kind, found))
+    }
+
+    /// True for a name of a large file with several names, unless an earlier run began its copy: that name is copied before the
+    /// others, so that the bytes of its part are used.
+    fn waits(&self, entry: &Entry<'_>) -> bool {
+        if !self.options.resume || !self.options.preserve.links || self.walked.load(Ordering::Relaxed) {
+            return false;
+        }
+        let (Ok(stat), Ok(within)) = (entry.stat(), entry.within()) else { return false };
+        if stat.kind() != FileKind::Regular || stat.nlink < 2 || stat.size < LARGE.max(STRIPE) {
+            return false;
+        }
+        let facts = |stat: &Status| (stat.size, stat.mtime, stat.mtime_nsec);
+        let there = sys::stat_at(&within, entry.target, AtFlags::empty());
+        // Workers compare complete targets concurrently.
+        let is_complete = there.is_ok_and(|there| facts(&there) == facts(&stat));
+        // A journal that another run has locked is an error of this name.
+        let is_begun = || is_journal(&entry.directory.target, path(entry.target).as_os_str()).unwrap_or(true);
+        !is_complete && !is_begun()
     }
 
     fn regular_over(
@@ -103,7 +127,7 @@ impl TreeCopy<'_> {
             TargetState::There => {
                 let flags = OpenFlags::WRITE | OpenFlags::NOCTTY;
                 match sys::open_at(entry.within()?, entry.target, flags, 0) {
-                    // It gives way to a new file.
+                    // A new file replaces it.
                     Err(_) if self.options.force => None,
                     there => Some(there.map_err(|error| Error::io("create", place(), error.into()))?),
                 }
@@ -328,7 +352,7 @@ impl TreeCopy<'_> {
         } else if is_new {
             self.new_output(entry)
         } else {
-            Output::create_at(held, name, Placement::Replace, Some(&input))
+            Output::create_at(held, name, Placement::Replace, Some(&input)).map_err(of_opening)
         };
         let output = match output {
             Err(error)
@@ -392,7 +416,7 @@ impl TreeCopy<'_> {
     }
 }
 
-/// An error at the name of an old file that gives way to a new one: `cp` removes it before it creates the new one.
+/// An error at the name of an old file that a new one replaces: `cp` removes the old file first.
 fn of_removal(error: Error) -> Error {
     match error.code() {
         Some(code @ (Code::NOT_PERMITTED | Code::ACCESS_DENIED | Code::READ_ONLY))
@@ -400,6 +424,14 @@ fn of_removal(error: Error) -> Error {
         {
             Error::io("remove", error.path(), code.into())
         }
+        _ => error,
+    }
+}
+
+/// An error of opening a target that is written in place, as a device.
+fn of_opening(error: Error) -> Error {
+    match error.code() {
+        Some(code) if error.operation() == "open" => Error::io("create", error.path(), code.into()),
         _ => error,
     }
 }

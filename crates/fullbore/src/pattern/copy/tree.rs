@@ -1,6 +1,6 @@
 //! Files and trees: workers walk the sources and create the copies.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,9 +12,8 @@ use fullbore_io::error::{Error, Result};
 use fullbore_io::file::{HeldDir, is_cleaning_up, names_directory, open_regular, spare, umask, unfinished};
 use fullbore_io::sys::{self, AtFlags, Code, FileKind, Handle, OpenFlags, Status};
 
-use super::directory::{Directory, Entry, c_name, path, split};
+use super::directory::{Directory, Entry, c_name, split};
 use super::failure::{Copied, CopyError};
-use super::journal::Journal;
 use super::note::BegunDirectory;
 use super::options::{CopyEvent, CopyKind, CopyOptions, CopySettings, CopyStats, Follow};
 use super::tree_copy::{CopyTask, Queue, TreeCopy, Worker};
@@ -54,6 +53,7 @@ pub(crate) fn copy(
         several: pairs.len() > 1,
         seen: Default::default(),
         later: Default::default(),
+        walked: Default::default(),
         whole: Default::default(),
         begun: Default::default(),
         queue: Queue::new(1),
@@ -83,8 +83,8 @@ fn workers(pairs: &[(PathBuf, PathBuf)], options: &CopyOptions, settings: &CopyS
     settings.workers().min(spare())
 }
 
-/// Runs of sources that can be copied concurrently: no target is that of another one or inside it, and a link in the place of a
-/// target does not depend on which name of a file is copied first.
+/// Runs of sources that can be copied concurrently: no target is that of another one or inside it, a source whose target is a
+/// symbolic link is alone, and the directories of the targets, which are open at once, are not too many.
 fn waves<'p>(pairs: &'p [(PathBuf, PathBuf)], options: &CopyOptions) -> Vec<&'p [(PathBuf, PathBuf)]> {
     // Names are reported in order; targets without a last name (`.`) share a directory with the others.
     let nameless = pairs.iter().any(|(_, target)| split(target).1 == ".");
@@ -93,24 +93,22 @@ fn waves<'p>(pairs: &'p [(PathBuf, PathBuf)], options: &CopyOptions) -> Vec<&'p 
     }
     let mut waves = Vec::new();
     let (mut targets, mut above) = (HashSet::new(), HashSet::new());
-    // Files with several names, by identity; true if the target of a name is a link.
-    let mut names = HashMap::new();
-    let mut start = 0;
+    let (mut directory, mut directories) = (None, 0);
+    let (mut start, mut alone) = (0, false);
     for (at, (source, target)) in pairs.iter().enumerate() {
-        let named = (pairs.len() > 1).then(|| several_names(source, target, options)).flatten();
-        let ordered =
-            named.is_some_and(|(file, link)| names.get(&file).is_some_and(|&earlier| earlier || link));
-        if ordered
-            || above.contains(target.as_path())
-            || target.ancestors().any(|around| targets.contains(around))
-        {
+        let after = alone;
+        alone = pairs.len() > 1 && goes_through_link(source, target, options);
+        let within = split(target).0;
+        directories += usize::from(directory.replace(within) != Some(within));
+        let joins = !after
+            && !alone
+            && directories <= spare()
+            && !above.contains(target.as_path())
+            && !target.ancestors().any(|around| targets.contains(around));
+        if at > start && !joins {
             waves.push(&pairs[start..at]);
             (targets, above) = Default::default();
-            names.clear();
-            start = at;
-        }
-        if let Some((file, link)) = named {
-            *names.entry(file).or_insert(false) |= link;
+            (start, directories) = (at, 1);
         }
         targets.insert(target.as_path());
         above.extend(target.ancestors());
@@ -119,23 +117,30 @@ fn waves<'p>(pairs: &'p [(PathBuf, PathBuf)], options: &CopyOptions) -> Vec<&'p 
     waves
 }
 
-/// The identity of a source whose further names become links to its copy, and whether its target is a symbolic link.
-fn several_names(source: &Path, target: &Path, options: &CopyOptions) -> Option<((u64, u64), bool)> {
-    if !options.preserve.links {
-        return None;
+/// True if the target is a symbolic link, which may lead to the target of another source. A link that is copied as such takes its
+/// place, unless a further name of it may be copied first.
+fn goes_through_link(source: &Path, target: &Path, options: &CopyOptions) -> bool {
+    let link = |path: &Path| {
+        let stat = sys::stat_at(sys::CURRENT_DIRECTORY, path, AtFlags::NOFOLLOW).ok();
+        stat.filter(|stat| stat.kind() == FileKind::Symlink)
+    };
+    let copied_as_link =
+        || options.follow == Follow::None && link(source).is_some_and(|stat| stat.nlink == 1);
+    link(target).is_some() && !copied_as_link()
+}
+
+/// Releases a directory that stays incomplete.
+fn leave(directory: Arc<Directory>) {
+    // A loop, because a tree may be deeper than a stack.
+    let mut next = Some(directory);
+    while let Some(directory) = next.and_then(Arc::into_inner) {
+        next = directory.parent;
     }
-    let follow = options.follow != Follow::None;
-    let flags = if follow { AtFlags::empty() } else { AtFlags::NOFOLLOW };
-    let stat = sys::stat_at(sys::CURRENT_DIRECTORY, source, flags).ok()?;
-    if stat.kind() == FileKind::Directory || stat.nlink < 2 && !follow {
-        return None;
-    }
-    let there = sys::stat_at(sys::CURRENT_DIRECTORY, target, AtFlags::NOFOLLOW);
-    Some((stat.identity(), there.is_ok_and(|there| there.kind() == FileKind::Symlink)))
 }
 
 impl TreeCopy<'_> {
     fn wave(&self, pairs: &[(PathBuf, PathBuf)], workers: usize) -> Result<()> {
+        self.walked.store(false, Ordering::Relaxed);
         self.begin(pairs)?;
         std::thread::scope(|scope| {
             for _ in 1..workers {
@@ -210,11 +215,7 @@ impl TreeCopy<'_> {
         while let Some(task) = self.queue.next() {
             if self.stopped() {
                 let (CopyTask::Name(directory, ..) | CopyTask::Rest(directory, _)) = task;
-                // A loop, because a tree may be deeper than a stack.
-                let mut next = Some(directory);
-                while let Some(directory) = next.and_then(Arc::into_inner) {
-                    next = directory.parent;
-                }
+                leave(directory);
                 continue;
             }
             match task {
@@ -241,13 +242,18 @@ impl TreeCopy<'_> {
             // The cleanup ends the process with its exit code; waits for it, so that nothing is created afterwards.
             drop(unfinished(Path::new("")));
         }
-        if self.stopped() {
-            return Err(Error::cancelled());
-        }
+        self.walked.store(true, Ordering::Relaxed);
         let later = std::mem::take(&mut *self.later.lock());
         for (directory, source, target) in later {
+            if self.stopped() {
+                leave(directory);
+                continue;
+            }
             self.name(&mut worker, &directory, &source, &target, FileKind::Other);
             self.release(&mut worker, directory);
+        }
+        if self.stopped() {
+            return Err(Error::cancelled());
         }
         self.links.release();
         loop {
@@ -296,7 +302,7 @@ impl TreeCopy<'_> {
             // The path of a handle of a link itself leads to the link, as that of a closed standard stream.
             return Err(Error::io("stat", entry.source_path(), Code::LINK_LOOP.into()).into());
         }
-        let done = match (kind, self.options.kind) {
+        match (kind, self.options.kind) {
             (FileKind::Directory, _) if !self.options.recursive => {
                 Err(CopyError::DirectoryOmitted { source: entry.source_path() })
             }
@@ -308,16 +314,11 @@ impl TreeCopy<'_> {
             (_, _) if self.options.recursive && !self.options.special_contents => self.special(worker, entry),
             // The content of a pipe or device is copied.
             _ => self.regular(worker, entry, kind),
-        };
-        if self.options.resume && kind != FileKind::Directory && done.is_ok() {
-            // Whatever the entry is now, an earlier run may have left them.
-            Journal::discard(&entry.directory.target, path(entry.target).as_os_str());
         }
-        done
     }
 
-    /// The kind of an entry that is listed as `listed`: directories must be known as such, because the stack is too small for
-    /// all levels of a deep tree.
+    /// The kind of an entry that is listed as `listed`. Directories are recognised here and queued, because recursion would
+    /// exhaust the stack in a deep tree.
     fn kind(&self, directory: &Arc<Directory>, name: &CStr, listed: FileKind) -> FileKind {
         let follow = self.follows(directory);
         if listed != FileKind::Other && !(follow && listed == FileKind::Symlink) {
@@ -415,5 +416,9 @@ mod tests {
             let sizes: Vec<_> = waves(&pairs, &options).iter().map(|wave| wave.len()).collect();
             assert_eq!(sizes, wanted, "{targets:?}");
         }
+        let many: Vec<_> = (0..3 * spare())
+            .map(|number| (PathBuf::from("s"), PathBuf::from(format!("d{number}/f"))))
+            .collect();
+        assert_eq!(waves(&many, &options).len(), 3, "their directories are open at once");
     }
 }

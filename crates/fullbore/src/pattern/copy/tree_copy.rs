@@ -1,11 +1,11 @@
-//! One run of a copy: its shared state, its workers, the facts of sources and targets, and the queue of tasks that create
-//! more tasks: idle workers take them, and the work ends when all workers are idle.
+//! One run of a copy: its shared state, its workers, the facts of sources and targets, and the queue of tasks. Tasks
+//! create further tasks; the work ends when all workers are idle.
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::CString;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::directory::{Directory, Entry};
 use super::failure::CopyError;
@@ -28,8 +28,11 @@ pub(super) struct TreeCopy<'a> {
     pub(super) links: Links,
     pub(super) several: bool,
     pub(super) seen: Seen,
-    /// Names whose file was being copied when they were reached.
+    /// Names that are copied after the walk: their file was being copied when they were reached, or may have a name whose copy an
+    /// earlier run began.
     pub(super) later: Mutex<Vec<(Arc<Directory>, CString, CString)>>,
+    /// True after the walk, while the postponed names are copied.
+    pub(super) walked: AtomicBool,
     /// Complete directories without a name yet, with their parents.
     pub(super) whole: Mutex<Vec<(Temporary, HeldDir, Arc<Directory>)>>,
     /// Notes of incomplete directories, which the next run needs if this one is stopped.

@@ -11,13 +11,22 @@ use fullbore_io::sys::{self, FileKind, OpenFlags, Status};
 
 use super::directory::Entry;
 use super::failure::Copied;
+use super::options::CopyKind;
 use super::tree_copy::{TreeCopy, Worker};
 use crate::pattern::holes::{Holes, StripeQueue};
 
-/// Bytes of each file that are compared at a time: all workers of a tree may compare files.
+/// Most bytes, and least, of each file that are compared at a time.
 const PIECE: u64 = 1 << 20;
+const LEAST_PIECE: u64 = 64 << 10;
 
 impl TreeCopy<'_> {
+    /// Bytes of each file that are compared at a time, in whole blocks. All workers may compare files, and together they take an
+    /// eighth of the memory budget.
+    fn piece(&self) -> u64 {
+        let share = self.settings.budget() / 8 / (2 * self.settings.workers() as u64);
+        share.clamp(LEAST_PIECE, PIECE) / LEAST_PIECE * LEAST_PIECE
+    }
+
     /// True if the target, whose status is `there`, is a copy of the source; it is then on the device if the options require
     /// that. A target that cannot be read does not count as a copy.
     pub(super) fn is_whole(
@@ -28,7 +37,7 @@ impl TreeCopy<'_> {
         there: &Status,
     ) -> Copied<bool> {
         let facts = |stat: &Status| (stat.kind(), stat.size, stat.mtime, stat.mtime_nsec);
-        if !self.options.resume || facts(stat) != facts(there) {
+        if !self.options.resume || self.options.kind != CopyKind::Data || facts(stat) != facts(there) {
             return Ok(false);
         }
         match stat.kind() {
@@ -78,8 +87,9 @@ impl TreeCopy<'_> {
         };
         let sides =
             vec![Holes::of(source, 0, stat.size, stat.sparse), Holes::of(&target, 0, stat.size, true)];
-        let mut stripes = StripeQueue::new(stat.size, PIECE, sides);
-        let (mut memory, mut compared) = (Memory::new(stat.size), 0);
+        let piece = self.piece();
+        let mut stripes = StripeQueue::new(stat.size, piece, sides);
+        let (mut memory, mut compared) = (Memory::new(stat.size.min(piece)), 0);
         while let Some(range) = stripes.next_stripe(|_| ()) {
             self.progress.check()?;
             compared += range.end - range.start;
@@ -92,6 +102,7 @@ impl TreeCopy<'_> {
 
     /// True if the source has only zeros where the target has holes.
     fn holes_are_zeros(&self, source: &File, target: &File, stat: &Status) -> Copied<bool> {
+        let piece = self.piece();
         let mut data = StripeQueue::of_data(target, stat.size, u64::MAX, true);
         let mut memory = None;
         let mut more = true;
@@ -101,10 +112,10 @@ impl TreeCopy<'_> {
             for hole in holes {
                 let (base, len) = (hole.start, hole.end - hole.start);
                 let mut stripes =
-                    StripeQueue::new(len, PIECE, vec![Holes::of(source, base, len, stat.sparse)]);
+                    StripeQueue::new(len, piece, vec![Holes::of(source, base, len, stat.sparse)]);
                 while let Some(range) = stripes.next_stripe(|_| ()) {
                     self.progress.check()?;
-                    let memory = memory.get_or_insert_with(|| Memory::new(stat.size));
+                    let memory = memory.get_or_insert_with(|| Memory::new(stat.size.min(piece)));
                     if !memory.is_equal(source, target, base + range.start..base + range.end) {
                         return Ok(false);
                     }
@@ -120,7 +131,7 @@ struct Memory([Vec<u8>; 2]);
 
 impl Memory {
     fn new(len: u64) -> Self {
-        Self([(); 2].map(|()| vec![0; len.min(PIECE) as usize]))
+        Self([(); 2].map(|()| vec![0; len as usize]))
     }
 
     /// True if both files have the same bytes in a range of at most a piece.
