@@ -53,16 +53,16 @@ pub(crate) fn output(command: &mut Command, input: Option<File>) -> io::Result<O
 /// Describes the failure of a process: its status, and the line with the error.
 pub(crate) fn failure(output: &Output) -> String {
     let printed = [&output.stderr, &output.stdout].map(|bytes| String::from_utf8_lossy(bytes));
-    match printed.iter().find_map(|text| complaint(text)) {
-        Some(complaint) => format!("{}: {complaint}", output.status),
+    match printed.iter().find_map(|text| error_line(text)) {
+        Some(line) => format!("{}: {line}", output.status),
         None => output.status.to_string(),
     }
 }
 
-/// The first line that reports an error.
-fn complaint(said: &str) -> Option<&str> {
+/// Returns the first line that contains `error` or `fail`, otherwise the first line.
+fn error_line(text: &str) -> Option<&str> {
     let lines =
-        || said.lines().map(str::trim).filter(|line| !line.is_empty() && *line != "{" && *line != "}");
+        || text.lines().map(str::trim).filter(|line| !line.is_empty() && *line != "{" && *line != "}");
     lines().find(|line| line.contains("error") || line.contains("fail")).or_else(|| lines().next())
 }
 
@@ -71,11 +71,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_complaint_is_the_line_with_the_error() {
-        let said = "fio: pid=1\n\nfio: io_u error on file x: No space left\n";
-        assert_eq!(complaint(said), Some("fio: io_u error on file x: No space left"));
-        assert_eq!(complaint("fio: engine nope not loadable\n"), Some("fio: engine nope not loadable"));
-        assert_eq!(complaint("\n"), None);
+    fn the_error_line_is_found() {
+        let text = "fio: pid=1\n\nfio: io_u error on file x: No space left\n";
+        assert_eq!(error_line(text), Some("fio: io_u error on file x: No space left"));
+        assert_eq!(error_line("fio: engine nope not loadable\n"), Some("fio: engine nope not loadable"));
+        assert_eq!(error_line("\n"), None);
     }
 
     #[cfg(unix)]

@@ -9,6 +9,7 @@ use crate::document::{
     AccessMethod, CacheState, Cell, Environment, Labels, Operation, Order, Pipeline, Stage,
 };
 use crate::grouping::grouped;
+use crate::simplicity::fastest_cell;
 
 #[derive(Deserialize)]
 struct Found {
@@ -54,15 +55,13 @@ pub(crate) fn pipeline(cells: &[Cell], environment: &Environment) -> Option<Pipe
 }
 
 fn stage(name: &str, cells: &[Cell], of_it: impl Fn(&Labels) -> bool) -> Stage {
-    let rated = cells.iter().filter(|cell| of_it(&cell.labels));
-    let rated = rated.filter_map(|cell| Some((cell, cell.summary.as_ref()?.rate)));
-    let best = rated.max_by(|one, other| one.1.value.total_cmp(&other.1.value));
+    let best = fastest_cell(cells.iter().filter(|cell| of_it(&cell.labels)));
     Stage {
         name: name.into(),
         what: String::new(),
         advertised: None,
         advertised_by: String::new(),
-        real: best.map(|(_, rate)| rate),
+        real: best.map(|(_, summary)| summary.rate),
         cell: best.map(|(cell, _)| cell.id.clone()),
     }
 }
@@ -212,6 +211,16 @@ mod tests {
         assert_eq!((link.what.as_str(), link.advertised), ("PCIe 3.0 x4", Some(3_938_461_538.0)));
         assert_eq!(device.what, "Quick Disk (nvme/pcie)");
         assert_eq!(device.real.unwrap().value, 1000.0);
+    }
+
+    #[test]
+    fn a_stage_is_the_best_known_of_equal_cells() {
+        let copy = || Labels::of("copy", "memory");
+        let lucky = cell("lucky", copy(), 9200);
+        let sample = Sample { bytes: 9000, seconds: 1.0, requests: 10, ..Sample::default() };
+        let known = Cell::measured("known", copy(), vec![sample; 9]);
+        let found = stage("memory", &[lucky, known], |labels| labels.method == AccessMethod::Memory);
+        assert_eq!(found.cell.as_deref(), Some("known"));
     }
 
     #[test]

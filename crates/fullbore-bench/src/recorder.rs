@@ -72,9 +72,13 @@ pub(crate) fn record<T>(
     let watch = || {
         let mut recording: Recording = vec![vec![Reading::default()]; first.len()];
         let mut due = start;
-        while !ended.load(Ordering::Acquire) {
+        loop {
             due += TICK;
-            thread::park_timeout(due.saturating_duration_since(Instant::now()));
+            if !ended.load(Ordering::Acquire) {
+                thread::park_timeout(due.saturating_duration_since(Instant::now()));
+            }
+            // The last reading is after the work.
+            let is_last = ended.load(Ordering::Acquire);
             // Taken before and after, so that a delay between clock and counters is halved.
             let before = start.elapsed();
             let Some(now) = counters.read() else { break };
@@ -85,6 +89,9 @@ pub(crate) fn record<T>(
             }
             if !reached.load(Ordering::Relaxed) && enough(&recording) {
                 reached.store(true, Ordering::Relaxed);
+            }
+            if is_last {
+                break;
             }
         }
         reached.store(true, Ordering::Relaxed);
@@ -138,6 +145,14 @@ mod tests {
         assert!(series.windows(2).all(|pair| pair[0].at < pair[1].at && pair[0].bytes <= pair[1].bytes));
         let total = sum(&vec![series.clone(), series.clone()], 0..2);
         assert_eq!(total.last().unwrap().bytes, 2.0 * f64::from(moved));
+    }
+
+    #[test]
+    fn short_work_has_a_reading_after_it() {
+        let progress = Progress::default();
+        let counters = Counters { devices: &[], writes: false, progress: &progress };
+        let ((), recording) = record(&counters, |_| false, |_| progress.add(7));
+        assert_eq!(recording[0].last().unwrap().bytes, 7.0);
     }
 
     #[test]

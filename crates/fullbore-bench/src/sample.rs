@@ -30,8 +30,21 @@ pub(crate) fn catching(work: impl FnOnce() -> Result<Sample>) -> Result<Sample> 
     })
 }
 
-/// Takes a sample: prepares, starts the clock, runs, and proves its labels.
+/// Takes a sample: prepares, starts the clock, runs, and proves its labels; then ends the run, also a failed one.
 pub(crate) fn take_sample(
+    workload: &mut dyn Workload,
+    iteration: Iteration,
+    ramp: f64,
+    context: &RunContext<'_>,
+    limits: &DeviceLimits,
+) -> Result<Sample> {
+    let sample = sampled(workload, iteration, ramp, context, limits);
+    let ended = context.clean_up(workload);
+    let sample = sample?;
+    ended.map(|()| sample)
+}
+
+fn sampled(
     workload: &mut dyn Workload,
     iteration: Iteration,
     ramp: f64,
@@ -69,20 +82,19 @@ pub(crate) fn take_sample(
     let (device_before, system_before) = (device(), SystemUsage::now().ok());
     let usage_before = ProcessUsage::now().unwrap_or_default();
     let start_s = context.clock.seconds();
-    let (mut done, recording) = match &counters {
+    let (done, recording) = match &counters {
         Some(counters) => record(counters, |_| false, |_| workload.run(context)),
         None => (workload.run(context), Recording::new()),
     };
     let elapsed = context.clock.seconds() - start_s;
     let usage = ProcessUsage::now().unwrap_or_default().since(&usage_before);
     let system = SystemUsage::now().ok().zip(system_before).map(|(now, before)| now.since(&before));
-    let device = device().zip(device_before).map(|(now, before)| (now.0 - before.0, now.1 - before.1));
+    // The counters of a device that was attached again begin at 0.
+    let device = device().zip(device_before);
+    let device = device.map(|(now, old)| (now.0.saturating_sub(old.0), now.1.saturating_sub(old.1)));
     let after = cached_pages(&expected);
-    if let Ok(done) = &mut done {
-        workload.finish_measurement(done)?;
-    }
-    context.clean_up(workload)?;
-    let done = done?;
+    let mut done = done?;
+    workload.finish_measurement(&mut done)?;
     let children = done.children.unwrap_or_default();
     let (user_all, system_all) = (usage.user + children.0, usage.system + children.1);
     let (user_s, system_s) =
@@ -124,8 +136,10 @@ pub(crate) fn take_sample(
 /// Returns the counters of a sample that moves bytes from or to a device.
 fn counters<'a>(expected: &ExpectedState, context: &RunContext<'a>) -> Option<Counters<'a>> {
     let counters = Counters { devices: context.devices, writes: false, progress: context.progress };
+    // A part of a half-cached range comes from the device.
+    let mixed = expected.cache == Some(CacheState::Mixed) && !context.devices.is_empty();
     match expected.device {
-        DeviceIo::Any => None,
+        DeviceIo::Any => mixed.then_some(counters),
         DeviceIo::Reads => Some(counters),
         DeviceIo::Writes => Some(Counters { writes: true, ..counters }),
     }
@@ -263,8 +277,62 @@ mod tests {
     use fullbore_testkit::ground::build_directory;
 
     use super::*;
+    use crate::action::{Ramp, RunResult};
+    use crate::document::Labels;
     use crate::experiment;
     use crate::test_files::{Needs, TestFiles};
+
+    /// A workload that creates the new file and fails before the clock starts.
+    #[derive(Debug)]
+    struct Failing;
+
+    impl Workload for Failing {
+        fn labels(&self) -> Labels {
+            Labels::default()
+        }
+
+        fn open(&mut self, _: &RunContext<'_>) -> Result<()> {
+            Ok(())
+        }
+
+        fn prepare(&mut self, _: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
+            std::fs::write(&context.test_files().fresh, "new").unwrap();
+            Ok(ExpectedState::default())
+        }
+
+        fn ramp_up(&mut self, _: Ramp<'_>, _: &RunContext<'_>) -> Result<()> {
+            Err(Error::cancelled())
+        }
+
+        fn run(&mut self, _: &RunContext<'_>) -> Result<RunResult> {
+            Ok(RunResult::default())
+        }
+    }
+
+    #[test]
+    fn a_failed_sample_leaves_no_new_file() {
+        let directory = tempfile::tempdir_in(build_directory()).unwrap();
+        let (needs, progress) = (Needs::default(), Progress::default());
+        let file_sets =
+            [TestFiles::make(directory.path(), 1 << 20, None, 1, needs, None, &progress).unwrap()];
+        let context = RunContext::of(&file_sets, &progress);
+        let (iteration, limits) = (Iteration { span: 0, number: 1 }, DeviceLimits::default());
+        let error = take_sample(&mut Failing, iteration, 0.01, &context, &limits).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Cancelled);
+        assert!(!file_sets[0].fresh.exists());
+    }
+
+    #[test]
+    fn samples_of_a_half_cached_file_are_counted_at_the_device() {
+        let (file_sets, progress): ([TestFiles; 0], _) = ([], Progress::default());
+        let devices = [DeviceNumber { major: 8, minor: 0 }];
+        let context = RunContext { devices: &devices, ..RunContext::of(&file_sets, &progress) };
+        let counted = |cache| {
+            let expected = ExpectedState { cache: Some(cache), ..ExpectedState::default() };
+            counters(&expected, &context).is_some()
+        };
+        assert!(counted(CacheState::Mixed) && !counted(CacheState::Warm));
+    }
 
     #[test]
     fn a_half_cached_file_is_half_cached_after_a_ramp() {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use crate::block::text::{BOLD, Sheet};
 use crate::document::{
-    Axis, Document, Experiment, Peak, Recommendation, RuleVerdict, Series, SeriesHalfPower, StopReason,
-    Summary, experiments, series, word,
+    Axis, Document, Experiment, Peak, Recommendation, Regret, RuleVerdict, Series, SeriesHalfPower,
+    StopReason, Summary, experiments, series, word,
 };
 use crate::report::{
     NO_DEFAULT, advice, capital, device_facts, headline_figures, measured_rate, spanned, tiles, verdict,
@@ -34,8 +34,8 @@ impl Default for TableOptions {
 const COLUMNS: [usize; 6] = [11, 6, 6, 11, 8, 8];
 const HEADINGS: [&str; 6] = ["rate", "±", "roof", "half-power", "µs/req", "ms/MB"];
 
-/// Formats the findings of a document as text: a block per experiment, advice at the end. Only words of commands are wider
-/// than requested (60 at least); the last line ends in a newline.
+/// Formats the findings of a document as text: a block per experiment, advice at the end. A word of a command that has no
+/// comma may be wider than requested (60 at least); the last line ends in a newline.
 pub fn render(document: &Document, options: TableOptions) -> String {
     let mut sheet = Sheet::new(options.width, options.colour);
     head(&mut sheet, document);
@@ -312,10 +312,13 @@ pub fn summary(document: &Document, options: TableOptions) -> String {
     if lead.is_empty() && !rest.is_empty() {
         entries.push(entry(NO_DEFAULT.into()));
     }
-    // The largest significant one.
-    let regrets = document.findings.regrets.iter().filter(|found| found.regret.low > 0.0);
-    let worst = regrets.max_by(|a, b| a.regret.value.total_cmp(&b.regret.value));
-    let worst = worst.map(|found| entry(found.text()));
+    // The largest significant one, or the largest of all.
+    let is_significant = |found: &Regret| found.regret.low > 0.0;
+    let worst = document.findings.regrets.iter().max_by(|a, b| {
+        let by_value = a.regret.value.total_cmp(&b.regret.value);
+        is_significant(a).cmp(&is_significant(b)).then(by_value)
+    });
+    let worst = worst.map(|found| entry(found.text())).filter(|entry| entry.lines() + FRAME <= room);
     room = room.saturating_sub(worst.as_ref().map_or(0, Sheet::lines));
     add(&mut sheet, "Advice", entries, rest.len(), &mut room);
     sheet.text.extend(worst.map(|entry| entry.text));
@@ -417,10 +420,12 @@ fn warning_counts(sheet: &mut Sheet, document: &Document) {
         return;
     }
     sheet.heading("Warnings");
-    for line in lines {
+    let mut lines = lines.into_iter().peekable();
+    while let Some(line) = lines.next() {
         let before = sheet.text.len();
         sheet.item(&line);
-        if sheet.lines() >= WARNINGS {
+        // The last line is for the others, if there are any.
+        if sheet.lines() > WARNINGS - usize::from(lines.peek().is_some()) {
             sheet.text.truncate(before);
             sheet.item("more with --full and in the report");
             break;

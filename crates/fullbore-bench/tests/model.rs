@@ -158,6 +158,18 @@ fn another_device_limits_by_its_own_figures() {
     assert_eq!(found.limit, Limit::Processor);
 }
 
+#[test]
+fn the_workers_of_a_striped_file_serve_all_disks() {
+    let model = Model::fit(&simulated(&[1], 0.01), 4);
+    let disks = Query { disks: Some(16), depth: 128, ..query("64K", 1) };
+    let found = model.predict(&Query { chunk: Some(64 << 10), ..disks.clone() }).unwrap();
+    assert!((found.rate.value * CPU_REQUEST_S / 65_536.0 - 1.0).abs() < 0.02, "{found:?}");
+    assert_eq!(found.limit, Limit::Processor);
+    // A worker for each disk: the device limits.
+    let each = model.predict(&Query { depth: 8, ..disks }).unwrap();
+    assert!((each.rate.value / (16.0 * DISK.bytes) - 1.0).abs() < 0.1, "{each:?}");
+}
+
 /// A cell of `workers` that keep a processor busy each.
 fn busy(labels: Labels, rate: f64) -> Cell {
     let mut one = cell(labels.clone(), rate, 0.01, &mut Xoshiro256::seeded(4));
@@ -257,6 +269,18 @@ fn a_request_to_a_mapping_takes_a_time_of_its_own() {
     assert!((found.rate.value / rate(4096) - 1.0).abs() < 0.1, "{found:?}, truth {}", rate(4096));
 }
 
+/// The time of a request to a mapping is known even if the similar path is four times as slow.
+#[test]
+fn a_similar_path_does_not_change_the_known_time_of_a_mapping() {
+    let rate = |bytes: u64| bytes as f64 / (100e-9 + bytes as f64 / 20e9);
+    let called = |bytes: u64| bytes as f64 / (1e-6 + bytes as f64 / 5e9);
+    let slow = SIZES.map(|bytes| busy(cached("buffered", bytes, 1), called(bytes)));
+    let fast = [1 << 20, 4 << 20].map(|bytes| busy(cached("mmap", bytes, 1), rate(bytes)));
+    let cells: Vec<Cell> = slow.into_iter().chain(fast).collect();
+    let found = Model::fit(&cells, 2).predict(&cached_query("mmap", "4K", 1)).unwrap();
+    assert!((found.rate.value / rate(4096) - 1.0).abs() < 0.15, "{found:?}, truth {}", rate(4096));
+}
+
 #[test]
 fn requests_through_a_buffer_take_a_time_of_their_bytes() {
     let through = |bytes| Labels { variant: Some("buffer 4 KiB".into()), ..cached("stream", bytes, 1) };
@@ -284,6 +308,23 @@ fn cells_of_one_experiment_predict_one_another_best() {
     let known = error(&cells);
     cells.iter_mut().for_each(|one| one.experiment = "simulated".into());
     assert!(known < 0.8 * error(&cells), "{known} {}", error(&cells));
+}
+
+/// A mechanism that is faster for small requests is no faster where bandwidth limits.
+#[test]
+fn the_mechanism_of_small_requests_says_little_about_large_ones() {
+    let mut rng = Xoshiro256::seeded(6);
+    let of = |bytes, depth| Labels { method: "aio".into(), ..labels(bytes, depth, 1) };
+    let mut cells = simulated(&[1], 0.02);
+    for (bytes, depth) in [(4 << 10, 4), (4 << 10, 8), (1 << 20, 8)] {
+        let faster = if bytes < 1 << 20 { 1.5 } else { 1.0 };
+        let mut one = cell(of(bytes, depth), faster * DISK.rate(bytes, depth, 1), 0.02, &mut rng);
+        one.id = format!("aio/{bytes}/{depth}");
+        cells.push(one);
+    }
+    let found = predictions(&cells, 4);
+    let large = found.iter().find(|one| one.cell == format!("aio/{}/8", 1 << 20)).unwrap();
+    assert!((large.ratio - 1.0).abs() < 0.1, "{large:?}");
 }
 
 #[test]
@@ -317,15 +358,15 @@ fn a_cell_that_its_neighbours_do_not_explain_is_listed() {
 fn published() -> [(&'static str, [f64; 4], Document); 8] {
     let root = env!("CARGO_MANIFEST_DIR");
     [
-        ("tests/fixtures/two-processors.json.gz", [0.88, 0.88, 0.94, 0.97]),
+        ("tests/fixtures/two-processors.json.gz", [0.88, 0.88, 0.94, 0.94]),
         ("tests/fixtures/everything.json.gz", [0.89, 0.89, 0.91, 0.94]),
         ("tests/fixtures/everything-amd.json.gz", [0.90, 0.92, 0.92, 0.95]),
         ("tests/fixtures/two-amd-processors.json.gz", [0.87, 0.92, 0.88, 0.97]),
-        // From Zen 5 processors on a quiet host.
-        ("../../docs/results/full/results.json.gz", [0.88, 0.91, 0.90, 0.95]),
-        ("../../docs/results/quick/run-1.json.gz", [0.87, 0.92, 0.88, 0.96]),
-        ("../../docs/results/quick/run-2.json.gz", [0.87, 0.92, 0.88, 0.96]),
-        ("../../docs/results/quick/run-3.json.gz", [0.87, 0.92, 0.88, 0.96]),
+        // From Zen 5 processors on a quiet host. During the third quick run the device's rate of writes changed.
+        ("../../docs/results/full/results.json.gz", [0.87, 0.89, 0.89, 0.94]),
+        ("../../docs/results/quick/run-1.json.gz", [0.90, 0.92, 0.88, 0.96]),
+        ("../../docs/results/quick/run-2.json.gz", [0.93, 0.94, 0.94, 0.97]),
+        ("../../docs/results/quick/run-3.json.gz", [0.82, 0.89, 0.83, 0.95]),
     ]
     .map(|(path, least)| {
         let file =

@@ -37,7 +37,7 @@ pub struct CommonArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=256))]
     workers: Option<u64>,
 
-    /// Memory limit for buffers and waiting results [default: 64M]
+    /// Memory limit for buffers [default: 64M]; results that wait for others take at most as much again
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     memory: Option<u64>,
 

@@ -100,7 +100,7 @@ pub fn stat(path: &Path) -> sys::Result<Status> {
     if is_stdio(path) { sys::status(sys::stdin()) } else { sys::stat(path) }
 }
 
-/// True if `path` (`-` is standard input) is a pipe or terminal, whose writer may still be writing.
+/// True if `path` (`-` is standard input) exists and is not a regular file: the writer of a pipe or terminal may still write.
 pub fn is_stream(path: &Path) -> bool {
     stat(path).is_ok_and(|stat| stat.kind() != FileKind::Regular)
 }

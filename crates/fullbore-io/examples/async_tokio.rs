@@ -2,7 +2,7 @@
 //! --example async_tokio -- FILE...`.
 
 use fullbore_io::asynchronous::{AsyncFile, AsyncStream};
-use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::io::AsyncBufReadExt;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
@@ -11,7 +11,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         .map(|path| {
             tokio::spawn(async move {
                 let file = AsyncFile::open(&path).await?;
-                let mut lines = BufReader::new(AsyncStream::new(file)).lines();
+                let mut lines = AsyncStream::new(file).lines();
                 let mut count = 0_u64;
                 while lines.next_line().await?.is_some() {
                     count += 1;

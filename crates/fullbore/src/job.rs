@@ -69,8 +69,8 @@ impl Job {
         Self::default()
     }
 
-    /// Sets the strategy, in the form that `--strategy` takes: `method=uring,depth=8`. The planner chooses the
-    /// fields that are not named.
+    /// Sets the strategy, by a name or by fields: `method=uring,depth=8`. The planner chooses the fields that are not
+    /// named.
     ///
     /// # Errors
     /// If the text cannot be parsed, with the field at fault.
@@ -234,7 +234,8 @@ impl Job {
         self.transform_file(&spec, operation, &input, output)
     }
 
-    /// As [`transform`](Self::transform), into any output: a file in place, a pipe.
+    /// As [`transform`](Self::transform), into any output: a file in place, a pipe. After an error, a file that is
+    /// overwritten in place may be transformed in part.
     ///
     /// # Errors
     /// As [`transform`](Self::transform).

@@ -132,9 +132,13 @@ impl Workload for AppendWorkload {
             FileState::Extended | FileState::Truncated => {}
             FileState::Preallocated => log.allocate_and_extend(len)?,
             FileState::Overwritten => {
-                let mut old = vec![0; len as usize];
-                Random::new(context.seed).fill(0, &mut old);
-                log.write_all_at(&old, 0)?;
+                const PIECE: u64 = 1 << 20;
+                let (random, mut old) = (Random::new(context.seed), vec![0; PIECE.min(len) as usize]);
+                for start in (0..len).step_by(PIECE as usize) {
+                    let old = &mut old[..PIECE.min(len - start) as usize];
+                    random.fill(start, old);
+                    log.write_all_at(old, start)?;
+                }
             }
         }
         log.sync_all()?;

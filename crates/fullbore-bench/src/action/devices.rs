@@ -12,9 +12,9 @@ use fullbore::{Result, size};
 use serde::Deserialize;
 
 use super::concurrent::{FileRange, Transfers, prepare, span};
-use super::one_way::{Direction, OneWayIo, Precondition};
+use super::one_way::{Direction, OneWayIo, Precondition, at_least_one_request};
 use super::requested_strategy::RequestedStrategy;
-use super::settings::{Bytes, Settings, number_or_text, settings};
+use super::settings::{Bytes, RequestOrder, Settings, number_or_text, settings};
 use super::striped::{self, Layout};
 use super::workload::{ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload};
 use crate::document::{CacheState, Disks, Labels};
@@ -244,7 +244,12 @@ impl Workload for DevicesWorkload {
             if test_files.in_memory {
                 return Err(context.no_device());
             }
-            let strategy = self.io.plan(self.file(test_files), test_files.len)?;
+            let (file, len) = (self.file(test_files), test_files.len);
+            let strategy = self.io.plan(file, len)?;
+            // A request to a striped file may be longer than the file of one disk.
+            if self.mode != Mode::Striped {
+                at_least_one_request(file, (len, RequestOrder::Sequential), strategy.request as u64)?;
+            }
             first.get_or_insert(strategy);
         }
         if let Some(strategy) = first {

@@ -103,11 +103,7 @@ pub(super) fn search(
     let Some(large) = transfer_without_pause(file, LARGE, &counters, context)? else { return Ok(None) };
     let Some(small) = transfer_without_pause(file, SMALL, &counters, context)? else { return Ok(None) };
     let operation = if writes { "write" } else { "read" };
-    Ok(Some(
-        limit_of(&large, &small)
-            .map(|limit| DeviceLimit { operation: operation.into(), ..limit })
-            .unwrap_or_default(),
-    ))
+    Ok(limit_of(&large, &small).map(|limit| DeviceLimit { operation: operation.into(), ..limit }))
 }
 
 /// Reads a file without caching it until the ramp is long enough: a device spends its credit until the moment at which a

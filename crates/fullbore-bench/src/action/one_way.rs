@@ -326,3 +326,33 @@ impl Target<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use fullbore_testkit::ground::build_directory;
+
+    use super::*;
+    use crate::action::{ACTIONS, RunContext};
+    use crate::test_files::Needs;
+
+    #[test]
+    fn a_file_shorter_than_a_request_is_refused() {
+        let directory = tempfile::tempdir_in(build_directory()).unwrap();
+        let (needs, progress) = (Needs::default(), Progress::default());
+        let file_sets =
+            [TestFiles::make(directory.path(), 1 << 20, None, 1, needs, None, &progress).unwrap()];
+        let context = RunContext::of(&file_sets, &progress);
+        for (name, setting) in [("devices", "targets = 1"), ("phases", ""), ("sustained", "")] {
+            let action = ACTIONS.iter().find(|action| action.name == name).unwrap();
+            let settings = format!("strategy = 'method=direct,request=2M'\n{setting}");
+            let mut trial = (action.parse)(settings.parse().unwrap()).unwrap();
+            match trial.open(&context) {
+                Err(error) if error.kind() == ErrorKind::Unsupported => println!("skipped: {name}: {error}"),
+                opened => {
+                    let error = opened.expect_err(name).to_string();
+                    assert!(error.contains("a request has 2M"), "{name}: {error}");
+                }
+            }
+        }
+    }
+}

@@ -4,7 +4,7 @@ use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{Durability, File, Output, Placement};
 use fullbore::operation::{self, Kernel};
 use fullbore::strategy::{Plan, Purpose};
-use fullbore::{Result, pattern};
+use fullbore::{Result, pattern, size};
 use serde::Deserialize;
 
 use super::one_way::Precondition;
@@ -14,6 +14,9 @@ use super::workload::{Contender, ExpectedState, Iteration, ParsedWorkload, RunCo
 use crate::cgroup::MemoryCgroup;
 use crate::document::{CacheState, Labels};
 use crate::test_files::{Needs, TestFiles};
+
+/// Minimum memory limit in bytes: the system kills a process that enters a group with a limit below its memory.
+const LEAST_MEMORY: u64 = 16 << 20;
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -59,6 +62,9 @@ fn build(spec: TransformSpec) -> ParsedWorkload {
     operation::parse(&spec.operation, Kernel::Simd).map_err(|error| error.to_string())?;
     if spec.size == Some(Bytes(0)) {
         return Err("size: expected at least one byte".into());
+    }
+    if spec.memory_limit.is_some_and(|Bytes(limit)| limit < LEAST_MEMORY) {
+        return Err(format!("memory_limit: expected at least {}", size::exact(LEAST_MEMORY)));
     }
     let requested = RequestedStrategy::or_contenders(&spec.strategy, spec.request.as_deref(), spec.depth)?;
     Ok(Box::new(TransformWorkload { spec, requested, plan: None, limit: None }))

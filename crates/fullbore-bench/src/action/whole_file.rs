@@ -17,7 +17,7 @@ use super::requested_strategy::{RequestedStrategy, contenders};
 use super::settings::{Bytes, Settings, auto, settings};
 use super::workload::{Contender, ExpectedState, Iteration, ParsedWorkload, RunContext, RunResult, Workload};
 use crate::document::{CacheState, Labels};
-use crate::test_files::Needs;
+use crate::test_files::{Needs, SMALL_FILES};
 
 /// The text that is searched for: a literal that the test texts do not contain, so that every byte is examined.
 const LITERAL: &str = "half-power";
@@ -233,9 +233,6 @@ impl Workload for WholeFileWorkload {
     }
 }
 
-/// Number of files: enough for a pool of workers to grow, few enough to be created for a run.
-const FILES: u64 = 256;
-
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SmallFilesSpec {
@@ -290,7 +287,7 @@ impl SmallFilesWorkload {
 impl Workload for SmallFilesWorkload {
     fn needs(&self) -> Needs {
         // As much again for all shorter ones, which remain until the set ends.
-        Needs { extra: FILES.saturating_mul(self.spec.size.0).saturating_mul(2), ..Needs::default() }
+        Needs { extra: SMALL_FILES.saturating_mul(self.spec.size.0).saturating_mul(2), ..Needs::default() }
     }
 
     fn labels(&self) -> Labels {
@@ -310,7 +307,7 @@ impl Workload for SmallFilesWorkload {
         let test_files = context.test_files();
         test_files.has_files()?;
         context.check_device(self.spec.cache == Some(CacheState::Cold))?;
-        self.files = test_files.small_files(FILES, self.spec.size.0)?;
+        self.files = test_files.small_files(self.spec.size.0)?;
         Ok(())
     }
 
@@ -335,7 +332,7 @@ impl Workload for SmallFilesWorkload {
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
         let bytes = self.read_all(context.progress)?;
-        Ok(RunResult { bytes, requests: FILES, ..RunResult::default() })
+        Ok(RunResult { bytes, requests: SMALL_FILES, ..RunResult::default() })
     }
 }
 
@@ -395,7 +392,7 @@ mod tests {
             small_files(toml::from_str(&settings).unwrap()).unwrap().needs()
         };
         let all = ["1M", "2M", "4M"].map(needs).into_iter().fold(Needs::default(), Needs::and);
-        assert!(all.extra >= FILES * (7 << 20), "{}", all.extra);
+        assert!(all.extra >= SMALL_FILES * (7 << 20), "{}", all.extra);
     }
 
     #[test]

@@ -182,11 +182,29 @@ fn against(comparison: &Comparison, other: &str) -> String {
         true => format!("{low:.2} to {high:.2}"),
         false => "no interval".to_owned(),
     };
-    if (value - 1.0).abs() <= EQUAL || comparison.verdict == Verdict::NoDifferenceThatMatters {
-        return format!("no significant difference from {other} ({interval})");
-    }
     match comparison.verdict {
-        Verdict::Unclear => format!("{value:.2}× {other} (unclear: {interval})"),
-        _ => format!("{value:.2}× {other} ({interval})"),
+        Verdict::Faster | Verdict::Slower => format!("{value:.2}× {other} ({interval})"),
+        Verdict::Unclear if (value - 1.0).abs() > EQUAL => {
+            format!("{value:.2}× {other} (unclear: {interval})")
+        }
+        _ => format!("no significant difference from {other} ({interval})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_with_a_verdict_is_significant_however_small() {
+        let text = |value: f64, half: f64, verdict| {
+            let ratio = Estimate { value, low: value - half, high: value + half };
+            against(&Comparison { ratio, verdict }, "uring")
+        };
+        let same = |interval: &str| format!("no significant difference from uring ({interval})");
+        assert_eq!(text(0.96, 0.01, Verdict::Slower), "0.96× uring (0.95 to 0.97)");
+        assert_eq!(text(0.96, 0.1, Verdict::Unclear), same("0.86 to 1.06"));
+        assert_eq!(text(0.8, 0.3, Verdict::Unclear), "0.80× uring (unclear: 0.50 to 1.10)");
+        assert_eq!(text(1.01, 0.01, Verdict::NoDifferenceThatMatters), same("1.00 to 1.02"));
     }
 }

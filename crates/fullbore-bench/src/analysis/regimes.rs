@@ -14,14 +14,18 @@ pub(crate) fn regime_by_credit(sample: &Sample, credit: &[DeviceCredit]) -> Opti
     if !matches!(sample.regime, Some(Regime::Unknown | Regime::Sustained)) || sample.course.is_some() {
         return None;
     }
-    let operation = if sample.writes_device()? { "write" } else { "read" };
+    let writes = sample.writes_device()?;
+    let operation = if writes { "write" } else { "read" };
+    // The rest of a half-cached range comes from the page cache.
+    let moved = if writes { sample.device_written_bytes } else { sample.device_read_bytes };
+    let share = moved.map_or(1.0, |moved| (moved as f64 / sample.bytes.max(1) as f64).min(1.0));
     let known = || credit.iter().filter(|found| found.operation == operation && found.fit.steady);
     let exceeds = |found: &DeviceCredit| {
         let pace = match found.unit {
             RateUnit::Bytes => Some(sample.rate()),
             RateUnit::Requests => sample.requests_per_s(),
         };
-        pace.is_some_and(|pace| pace > MARGIN * found.fit.sustained.value)
+        pace.is_some_and(|pace| share * pace > MARGIN * found.fit.sustained.value)
     };
     if known().any(|found| found.fit.burst.is_some() && exceeds(found)) {
         return Some(Regime::Burst);
@@ -95,6 +99,14 @@ mod tests {
         let requests = [credit("read", RateUnit::Requests, 100.0, true, true)];
         assert_eq!(regime_by_credit(&sample(200 << 20, false), &requests), Some(Regime::Burst));
         assert_eq!(regime_by_credit(&sample(50 << 20, false), &requests), None, "its bytes are unknown");
+    }
+
+    #[test]
+    fn a_half_cached_range_is_judged_by_the_bytes_of_the_device() {
+        let credit = [credit("read", RateUnit::Bytes, 1e9, true, true)];
+        let half = Sample { device_read_bytes: Some(900_000_000), ..sample(1_800_000_000, false) };
+        assert_eq!(regime_by_credit(&half, &credit), Some(Regime::Sustained));
+        assert_eq!(regime_by_credit(&sample(1_800_000_000, false), &credit), Some(Regime::Burst));
     }
 
     #[test]

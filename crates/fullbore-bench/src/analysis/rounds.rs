@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::document::{AccessMethod, CacheState, Cell, Labels, Latency, PeerRatio, Regret, Sample, Summary};
-use crate::stats::{Bootstrap, Comparison, DEFAULT_MARGIN, Estimate, compare_paired, compare_rates, median};
+use crate::stats::{
+    Bootstrap, Comparison, DEFAULT_MARGIN, Estimate, FEWEST_PAIRS, compare_paired, compare_rates, median,
+};
 
-/// Minimum number of rounds with a sample of both for a paired comparison.
-const FEWEST: usize = 6;
-
-/// Compares samples of the same round, so that common conditions (load, heat, credit) cancel out; all if few are common.
+/// Compares samples of the same round, so that common conditions (load, heat, credit) cancel out; all if few are common, or if
+/// a round has several of one cell.
 fn compare_in_rounds(first: &[&Sample], second: &[&Sample]) -> Option<Comparison> {
     let by_round = |samples: &[&Sample]| -> BTreeMap<u32, f64> {
         samples.iter().map(|sample| (sample.round, sample.rate())).collect()
@@ -17,7 +17,9 @@ fn compare_in_rounds(first: &[&Sample], second: &[&Sample]) -> Option<Comparison
     let (firsts, seconds) = (by_round(first), by_round(second));
     let pairs: (Vec<f64>, Vec<f64>) =
         firsts.iter().filter_map(|(round, rate)| Some((*rate, *seconds.get(round)?))).unzip();
-    if pairs.0.len() >= FEWEST {
+    // The map of rounds keeps one of several samples.
+    let single = firsts.len() == first.len() && seconds.len() == second.len();
+    if single && pairs.0.len() >= FEWEST_PAIRS {
         return compare_paired(&pairs.0, &pairs.1, DEFAULT_MARGIN, &Bootstrap::default());
     }
     let rates = |samples: &[&Sample]| samples.iter().map(|sample| sample.rate()).collect::<Vec<_>>();
@@ -222,6 +224,23 @@ mod tests {
         let [found] = regrets(&cells).try_into().unwrap();
         assert!((found.regret.value + 0.2).abs() < 1e-9, "{found:?}");
         assert!(found.text().contains("20% less time"), "{}", found.text());
+    }
+
+    #[test]
+    fn rounds_with_several_samples_of_a_cell_are_not_paired() {
+        let sample = |round: u32, bytes: u32| Sample {
+            round,
+            bytes: u64::from(bytes),
+            seconds: 1.0,
+            ..Sample::default()
+        };
+        let first: Vec<Sample> = (0..8).map(|i| sample(i, 1000 + 10 * i)).collect();
+        // The rounds begin again with each set of samples.
+        let second: Vec<Sample> = (0..16).map(|i| sample(i % 8, 500 + 10 * i)).collect();
+        let [first, second] = [&first, &second].map(|samples| samples.iter().collect::<Vec<_>>());
+        let rates = |samples: &[&Sample]| samples.iter().map(|sample| sample.rate()).collect::<Vec<_>>();
+        let all = compare_rates(&rates(&first), &rates(&second), DEFAULT_MARGIN, &Bootstrap::default());
+        assert_eq!(compare_in_rounds(&first, &second), all);
     }
 
     fn peer_cell(id: &str, labels: Labels, seconds: f64, latency: Option<f64>) -> Cell {

@@ -43,19 +43,31 @@ impl Sheet {
         }
     }
 
-    /// Adds a command, or a setting in words. A long command continues on further lines, as a shell reads it; only a word that is
-    /// longer than a line exceeds the width.
+    /// Adds a command, or a setting in words. A long command continues on further lines, as a shell reads it; only a word without
+    /// a comma that is longer than a line exceeds the width.
     pub(crate) fn command(&mut self, text: &str) {
         if !["fullbore ", "dd "].iter().any(|command| text.starts_with(command)) {
             return self.wrapped(4, text);
         }
         let mut line = "   ".to_owned();
-        for word in text.replace('`', "").split_whitespace() {
+        for mut word in text.replace('`', "").split_whitespace() {
             if line.chars().count() + word.chars().count() + " \\ ".len() > self.width {
                 self.line(&format!("{line} \\"));
                 line = " ".repeat(7);
             }
-            line = line + " " + word;
+            // A strategy longer than a line continues after a comma, without indentation: a shell joins the two parts.
+            while line.chars().count() + word.chars().count() + " \\ ".len() > self.width {
+                let room = self.width - line.chars().count() - " \\".len();
+                let ends = word.char_indices().take(room).filter(|(at, c)| *c == ',' && at + 1 < word.len());
+                let Some((comma, _)) = ends.last() else { break };
+                let (head, rest) = word.split_at(comma + 1);
+                self.line(&format!("{line}{}{head}\\", if line.is_empty() { "" } else { " " }));
+                (line, word) = (String::new(), rest);
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
         }
         self.line(&line);
     }
@@ -185,5 +197,18 @@ mod tests {
         assert!(lines[1].chars().count() > 60 && lines[2].chars().count() <= 60, "{lines:?}");
         let joined = sheet.text.replace("\\\n", " ");
         assert_eq!(joined.split_whitespace().collect::<Vec<_>>().join(" "), command);
+    }
+
+    #[test]
+    fn a_strategy_longer_than_a_line_continues_after_a_comma() {
+        let strategy = "method=buffered,request=512K,workers=2,model=pool,stripe=1M,alloc=fallocate";
+        let command = format!("fullbore copy --strategy {strategy} FROM TO");
+        for width in [60, 80] {
+            let mut sheet = Sheet::new(width, false);
+            sheet.command(&command);
+            assert!(sheet.text.lines().all(|line| line.chars().count() <= width), "{}", sheet.text);
+            let joined = sheet.text.replace(" \\\n", " ").replace("\\\n", "");
+            assert_eq!(joined.split_whitespace().collect::<Vec<_>>().join(" "), command);
+        }
     }
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::stats::{
-    Bootstrap, Estimate, compare_rates, effective_samples, mean, median, squares, student_t_cdf,
+    Bootstrap, Estimate, FEWEST_PAIRS, compare_rates, effective_samples, mean, median, squares, student_t_cdf,
 };
 
 /// Confidence of the interval that must lie within the margin for "same": a change as large as the margin is called the
@@ -16,9 +16,6 @@ pub const FEWEST_SAMPLES: usize = 3;
 /// Fewest samples on either side for a verdict of the bootstrap: with three on each side, all of one exceed all of the
 /// other in one case of ten by chance.
 const FEWEST_RESAMPLED: usize = 4;
-
-/// Fewest rounds for a paired interval; below that the bootstrap of a median is their range.
-pub(super) const FEWEST_PAIRS: usize = 6;
 
 /// A compared measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

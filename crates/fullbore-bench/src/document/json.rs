@@ -92,7 +92,7 @@ pub const LIMIT: u64 = 64 << 20;
 
 /// Maximum number of cells of a document, 20 times those of all experiments: reports group each experiment's cells among all.
 /// Also that of other entries that they go through repeatedly: experiments, findings, the stretches and streams of a sample.
-pub(super) const MOST_CELLS: usize = 20_000;
+pub(crate) const MOST_CELLS: usize = 20_000;
 
 /// Maximum number of objects of a document, and of values. An object may become a sample of 600 bytes.
 const MOST_OBJECTS: usize = 1_000_000;

@@ -236,7 +236,8 @@ impl Headline {
         if labels.method == AccessMethod::Memory {
             return Some(Self::Roof);
         }
-        if !is_ordinary(labels) || labels.tests_device() {
+        let has_order = labels.is_sequential() || labels.is_random_over_file();
+        if !is_ordinary(labels) || labels.tests_device() || !has_order {
             return None;
         }
         match (&labels.operation, labels.cache_state(), labels.is_random_over_file()) {
@@ -304,6 +305,10 @@ mod tests {
             (read(Some("reread"), None), None),
         ] {
             assert_eq!(Headline::of(&labels), expected, "{labels:?}");
+        }
+        for order in ["backward", "random over half"] {
+            let labels = Labels { order: Some(order.into()), ..read(None, None) };
+            assert_eq!(Headline::of(&labels), None, "{order}");
         }
     }
 

@@ -24,6 +24,7 @@ pub use findings::{
     CellPrediction, Choice, Findings, Limit, Peak, PeerRatio, Pipeline, Regret, Roof, RunnerUp, Saturation,
     SaturationStep, SeriesCost, SeriesHalfPower, SeriesRef, SeriesRequestTime, Stage,
 };
+pub(crate) use json::MOST_CELLS;
 pub use json::{DOCUMENT, Error, LIMIT, document_file, read_document_text};
 pub use labels::{CacheState, Labels};
 pub(crate) use labels::{Disks, Headline, is_ordinary, page_size};

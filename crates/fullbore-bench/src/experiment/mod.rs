@@ -8,6 +8,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use fullbore::engine::deep_method;
@@ -16,7 +17,7 @@ use serde::Deserialize;
 use toml::Value;
 
 use crate::action::{ACTIONS, Contender, RunContext, Settings, Workload};
-use crate::document::{Axis, EarlierFinding, Experiment, Figure};
+use crate::document::{Axis, EarlierFinding, Experiment, Figure, MOST_CELLS};
 use crate::units;
 
 #[derive(Deserialize)]
@@ -52,16 +53,19 @@ pub(crate) fn parse(
     let document: Document = toml::from_str(text).map_err(|error| ExperimentError(error.to_string()))?;
     let mut described = Vec::new();
     let mut trials: Vec<Trial> = Vec::new();
+    let mut ids = BTreeSet::new();
     for experiment in document.experiment {
         if described.iter().any(|known: &Experiment| known.name == experiment.name) {
             let what = format!("experiment {}: the name is given twice: rename one", experiment.name);
             return Err(ExperimentError(what));
         }
         for one in &experiment.grid {
-            for trial in expand(&experiment.name, one, processors, directories)? {
-                if trials.iter().all(|known| known.id != trial.id) {
-                    trials.push(trial);
-                }
+            let expanded = expand(&experiment.name, one, processors, directories)?;
+            trials.extend(expanded.into_iter().filter(|trial| ids.insert(trial.id.clone())));
+            if trials.len() > MOST_CELLS {
+                let what =
+                    format!("more than {MOST_CELLS} trials, the most cells of a document: leave some out");
+                return Err(ExperimentError(what));
             }
         }
         described.push(Experiment {

@@ -87,12 +87,25 @@ fn absurd_values_are_rejected() {
         ("action='memory'\nramp_seconds=1e20", "ramp_seconds"),
         ("action='memory'\nworkers='300'", "workers"),
         ("action='append'\nrecord='1T'", "record"),
+        ("action='transform'\noperation='shift:10'\nmemory_limit='4K'", "memory_limit"),
         ("action='latency'\nload=1e15\nstrategy='method=buffered'\ncache='warm'\nrequest='4K'", "load"),
         (&format!("action='read'\nrequest=[{many}]\ndepth=[{many}]\ncache=[{many}]"), "combinations"),
     ] {
         let error = parse(&of_grid(grid), 1, 1).unwrap_err().to_string();
         assert!(error.contains(word), "{error}");
     }
+}
+
+#[test]
+fn a_set_has_no_more_trials_than_a_document_has_cells() {
+    let grid = |first: u32| {
+        let sizes: Vec<String> = (first..first + 9000).map(|bytes| format!("'{bytes}'")).collect();
+        format!("action='read'\nrequest=[{}]", sizes.join(","))
+    };
+    let two = format!("{}\n[[experiment.grid]]\n{}", of_grid(&grid(10_000)), grid(20_000));
+    assert_eq!(parse(&two, 1, 1).unwrap().1.len(), 18_000);
+    let error = parse(&format!("{two}\n[[experiment.grid]]\n{}", grid(30_000)), 1, 1).unwrap_err();
+    assert!(error.to_string().contains("20000"), "{error}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::law::{ALL, Flights, Load, OVERLAPS, PathLaw, TERMS, Term};
+use super::law::{ALL, Flights, Load, OVERLAPS, PathLaw, TERMS, Term, request_and_byte_shares};
 use super::numerics::{Cholesky, dot};
 use crate::stats::student_t_quantile;
 
@@ -65,8 +65,8 @@ const REACH: (f64, f64) = (5.0, 3.0);
 /// The deviation from a law that machines show, and the number of points that it is worth beside those of the path.
 const USUAL_DEVIATION: f64 = 0.12;
 const USUAL_POINTS: f64 = 3.0;
-/// Standard deviation of the deviation that loads of equal [`Flights`] share.
-const FLIGHTS: f64 = 0.3;
+/// Standard deviations of the deviations that loads of equal [`Flights`] share: of the time per request, and of that per byte.
+const FLIGHTS: [f64; 2] = [0.3, 0.15];
 /// The same of loads that one experiment measures: its cells alternate, so they are slowed by the same other programs.
 const EXPERIMENT: f64 = 0.1;
 /// The prior standard deviation of the logarithm of a known time of a request.
@@ -103,6 +103,7 @@ impl Basis {
             law.processors = processors;
             law.parameters[Term::DiskRequests as usize] = 0.0;
             law.parameters[Term::DiskBytes as usize] = 0.0;
+            law.parameters[Term::BusBytes as usize] = 0.0;
             law.parameters[Term::Sharing as usize] = share;
         }
         law
@@ -139,7 +140,8 @@ impl Fit {
         let pieces = if basis.splits { splits_of(&points) } else { vec![f64::INFINITY] };
         let overlaps: &[f64] = if basis.sharing.is_some() { &OVERLAPS[..1] } else { &OVERLAPS };
         let starts: Vec<PathLaw> = match &basis.like {
-            Some(kin) => vec![scaled(&basis.with_terms(kin.law), &points)],
+            // A known time of a request is not multiplied by the factor.
+            Some(kin) => vec![basis.with_terms(scaled(&basis.with_terms(kin.law), &points))],
             None => {
                 let at = |piece: f64| overlaps.iter().map(move |&overlap| (overlap, piece));
                 let shapes = pieces.iter().flat_map(|&piece| at(piece));
@@ -224,14 +226,20 @@ impl Fit {
             + disks;
         let volume = doublings(one.bytes * one.in_flight, other.bytes * other.in_flight) / REACH.0 + disks;
         let near = ((-apart).exp() + (-volume).exp()) / 2.0;
-        let spread = |load: &Load| {
-            let gradient = self.law.gradient(load);
-            std::array::from_fn::<f64, TERMS, _>(|i| self.prior.deviations[i] * gradient[i])
+        let gradients = [one, other].map(|load| self.law.gradient(load));
+        let [first, second] = gradients
+            .map(|gradient| std::array::from_fn::<f64, TERMS, _>(|i| self.prior.deviations[i] * gradient[i]));
+        let law = dot(&first, &second) + self.prior.scale.powi(2);
+        let flights = if here.flights == there.flights && here.flights != Flights::One {
+            let [first, second] = gradients.map(|gradient| {
+                let [request, bytes] = request_and_byte_shares(&gradient);
+                [FLIGHTS[0] * request, FLIGHTS[1] * bytes]
+            });
+            dot(&first, &second)
+        } else {
+            0.0
         };
-        let law = dot(&spread(one), &spread(other)) + self.prior.scale.powi(2);
-        let shared = |is: bool, deviation: f64| if is { deviation.powi(2) } else { 0.0 };
-        let flights = shared(here.flights == there.flights && here.flights != Flights::One, FLIGHTS);
-        let experiment = shared(here.experiment == there.experiment, EXPERIMENT);
+        let experiment = if here.experiment == there.experiment { EXPERIMENT.powi(2) } else { 0.0 };
         (1.0 - UNSHARED) * self.deviation.powi(2) * near + law + flights + experiment
     }
 

@@ -129,6 +129,13 @@ impl PathLaw {
     }
 }
 
+/// Returns the shares of the time of a request that depend on the number of requests, and on their bytes, from the gradient of
+/// a law without [`Term::Sharing`].
+pub(super) fn request_and_byte_shares(gradient: &[f64; TERMS]) -> [f64; 2] {
+    let [request, bytes, disk_requests, disk_bytes, bus_bytes, _] = *gradient;
+    [request + disk_requests, bytes + disk_bytes + bus_bytes]
+}
+
 /// Seconds in which each of `n` processors moves a byte: `own + n · shared`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Memory {
@@ -137,6 +144,9 @@ pub(super) struct Memory {
     /// Numbers of processors, and the half-widths of the seconds measured with them.
     measured: Vec<(f64, f64)>,
 }
+
+/// Smallest share assumed by which one processor slows another: the logarithm of the share has a prior.
+const LEAST_SHARE: f64 = 0.01;
 
 impl Memory {
     /// Fits the highest rate, in bytes per second, at each number of processors; `None` without any. With one number of
@@ -162,9 +172,9 @@ impl Memory {
         (!points.is_empty()).then_some(Self { own: time - number * shared, shared, measured })
     }
 
-    /// Returns the share of its time by which one processor slows another.
-    pub(super) fn sharing(&self) -> f64 {
-        self.shared / (self.own + self.shared)
+    /// Returns the share of its time by which one processor slows another; `None` if one number of processors was measured.
+    pub(super) fn sharing(&self) -> Option<f64> {
+        (self.measured.len() > 1).then(|| (self.shared / (self.own + self.shared)).max(LEAST_SHARE))
     }
 
     /// Returns the bytes per second of `processors` together, and the half-width of their logarithm: the errors of the
@@ -242,7 +252,7 @@ mod tests {
         let time = |in_flight| law.time(&Load { bytes: 4096.0, in_flight, disks: 1.0 });
         assert!((time(2.0) / time(1.0) - 1.25).abs() < 1e-9 && (time(8.0) - time(2.0)).abs() < 1e-15);
         let memory = Memory::fit(rates([(1, 10e9), (2, 16e9)])).unwrap();
-        assert!((memory.sharing() - 0.25).abs() < 1e-9, "{memory:?}");
+        assert!((memory.sharing().unwrap() - 0.25).abs() < 1e-9, "{memory:?}");
     }
 
     #[test]
@@ -254,6 +264,13 @@ mod tests {
             assert!((memory.bandwidth(n).0 / (n * 1e9 * each(n)) - 1.0).abs() < 1e-9, "{n}: {memory:?}");
         }
         assert!(memory.bandwidth(1e6).0 < 40e9);
+    }
+
+    #[test]
+    fn processors_that_share_nothing_are_known_to() {
+        let share = |known: &[(u32, Estimate)]| Memory::fit(known.iter().copied()).unwrap().sharing();
+        assert_eq!(share(&rates([(1, 10e9), (2, 20.5e9)])), Some(LEAST_SHARE));
+        assert_eq!(share(&rates([(1, 10e9)])), None);
     }
 
     #[test]
@@ -270,8 +287,8 @@ mod tests {
         assert_eq!(Memory::fit(rates([])), None);
     }
 
-    /// Of two measured rates the farther numbers of processors are the less certain: at many, the time of each is that of the
-    /// shared part, 2/16 - 1/10, whose error is that of both.
+    /// With two measured numbers of processors, the error grows with the distance from them. At many processors the time is that
+    /// of the shared part, 2/16 − 1/10, with the errors of both.
     #[test]
     fn errors_grow_with_the_distance_from_the_measured_numbers() {
         let memory = Memory::fit(rates([(1, 10e9), (2, 16e9)])).unwrap();

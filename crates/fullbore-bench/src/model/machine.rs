@@ -173,7 +173,7 @@ impl Path {
         let on_processor = !device && busy * 2 > members.len();
         let cap = on_processor.then_some(processors);
         let points = members.iter().map(|member| member.point(cap)).collect();
-        let memory = machine.memory.as_ref().map(Memory::sharing).filter(|share| *share > 0.0);
+        let memory = machine.memory.as_ref().and_then(Memory::sharing);
         let share = if key.method.is_mapped() { MAPPED_SHARE } else { memory.unwrap_or(SHARE) };
         let basis = Basis {
             like: like.filter(|_| loads(&members) < OWN_LOADS),
@@ -241,7 +241,11 @@ impl Path {
         }
         let busy = match self.on_processor {
             true => load.in_flight,
-            false => f64::from(cpus).min(f64::from(requests.workers) * load.disks),
+            false => {
+                // The workers of a striped file serve all disks.
+                let files = if requests.chunk.is_some() { 1.0 } else { load.disks };
+                f64::from(cpus).min(f64::from(requests.workers) * files)
+            }
         };
         if let Some(request_s) = self.processor_time(load.bytes).filter(|_| change.is_change()) {
             cap((busy * load.bytes / request_s, 0.0), Limit::Processor);

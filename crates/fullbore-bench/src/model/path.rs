@@ -7,6 +7,7 @@ use fullbore::engine::{self, Availability};
 use super::fit::{CellLoad, HALF, Point};
 use super::law::{Flights, Load};
 use crate::document::{CacheState, Cell, Labels, Operation};
+use crate::stats::{Bootstrap, Estimate, student_t_quantile};
 
 /// Name of the methods that bypass the page cache, taken together.
 pub(super) const BYPASS: &str = "direct";
@@ -145,7 +146,8 @@ impl Requests {
     /// time).
     pub(super) fn load(&self, processors: Option<u32>) -> Load {
         let (bytes, disks) = (self.bytes as f64, f64::from(self.disks));
-        let chunk = self.chunk.filter(|_| self.disks > 1).map(|chunk| chunk.max(1) as f64);
+        // A request that is longer than a chunk is split, even on one disk.
+        let chunk = self.chunk.map(|chunk| chunk.max(1) as f64);
         if let Some(processors) = processors {
             let files = if chunk.is_some() { 1.0 } else { disks };
             let in_flight = (f64::from(self.workers) * files).min(f64::from(processors.max(1)));
@@ -183,12 +185,29 @@ const UNKNOWN_ERROR: f64 = 0.2;
 /// The largest standard error: a wider interval means only that the cell is worth little.
 const MOST_ERROR: f64 = 0.5;
 
+/// Standard error of the median of 2, 3, 4 and 5 normal samples ÷ their expected range.
+const OF_RANGE: [f64; 4] = [0.627, 0.396, 0.265, 0.230];
+
+/// Returns the standard error of a median as a share of it: from the range of fewer than six samples, or from the interval of
+/// more, which a summary draws after repeated looks. That of a single sample is unknown.
+fn relative_error(samples: usize, rate: &Estimate) -> f64 {
+    let half = rate.relative_half_width();
+    match samples {
+        0 | 1 => UNKNOWN_ERROR,
+        2..=5 => 2.0 * half * OF_RANGE[samples - 2],
+        _ => {
+            let tail = 0.5 + Bootstrap::default().after_stopping().confidence / 2.0;
+            half / student_t_quantile(tail, samples as f64 - 1.0).unwrap_or(HALF)
+        }
+    }
+}
+
 impl Member {
     /// Returns the key and the member of a measured cell; `None` if it is not of a path.
     pub(super) fn of(cell: &Cell) -> Option<(Labels, Self)> {
         let summary = cell.summary.as_ref().filter(|summary| summary.rate.value > 0.0)?;
-        let half = summary.rate.relative_half_width();
-        let error = if summary.n > 1 && half.is_finite() { half / HALF } else { UNKNOWN_ERROR };
+        let error = relative_error(summary.n, &summary.rate);
+        let error = if error.is_finite() { error } else { UNKNOWN_ERROR };
         let requests = Requests::of(&cell.labels)?;
         let batch = requests.bytes as f64 / cell.labels.request_bytes? as f64;
         let member = Self {
@@ -276,6 +295,16 @@ mod tests {
     }
 
     #[test]
+    fn a_stripe_of_one_disk_splits_its_requests_at_chunks() {
+        let one = |bytes, depth| {
+            Requests { bytes, depth, workers: 1, disks: 1, chunk: Some(64 << 10), flights: Flights::One }
+                .load(None)
+        };
+        assert_eq!(one(256 << 10, 3), Load { bytes: 65536.0, in_flight: 12.0, disks: 1.0 });
+        assert_eq!(one(8 << 10, 8), Load { bytes: 8192.0, in_flight: 8.0, disks: 1.0 });
+    }
+
+    #[test]
     fn requests_to_several_disks_share_the_processors_that_they_keep_busy() {
         let load = |workers, disks, chunk| {
             Requests { bytes: 128 << 10, depth: 1, workers, disks, chunk, flights: Flights::One }
@@ -333,6 +362,16 @@ mod tests {
         let is_call = |key: Option<Labels>| request_s(&key.unwrap()).is_none();
         assert!(!is_call(call("std-buffered", 512, None)) && is_call(call("std-buffered", 16384, None)));
         assert!(is_call(stream(512, "no buffer")) && !is_call(stream(1024, "buffer 4 KiB")));
+    }
+
+    #[test]
+    fn the_error_of_a_cell_is_that_of_its_median() {
+        let rate = |low, high| Estimate { value: 100.0, low, high };
+        // Three samples with a deviation of 10% have an expected range of 17%, and a median to 6.7%.
+        assert!((relative_error(3, &rate(91.5, 108.4)) - 0.067).abs() < 0.001);
+        // Of seven, 98% are within 3.14 standard errors.
+        assert!((relative_error(7, &rate(90.0, 110.0)) - 0.1 / 3.143).abs() < 1e-4);
+        assert_eq!(relative_error(1, &rate(100.0, 100.0)), UNKNOWN_ERROR);
     }
 
     #[test]

@@ -125,9 +125,10 @@ impl DocumentBuilder {
         }
     }
 
-    pub(super) fn close(&mut self, cells: &Cells) {
+    /// Adds the cells of a set; `unfinished` is the reason why those that are not precise have no further samples.
+    pub(super) fn close(&mut self, cells: &Cells, unfinished: StopReason) {
         for one in &cells.active {
-            let cell = self.summarised(one);
+            let cell = self.summarised(one, unfinished);
             self.strategies.extend(one.workload.strategy().map(|strategy| (cell.id.clone(), strategy)));
             self.cells.push(cell);
         }
@@ -135,16 +136,17 @@ impl DocumentBuilder {
 
     /// Replaces a cell by the same one with further samples.
     pub(super) fn update(&mut self, one: &ActiveCell) {
-        let cell = self.summarised(one);
+        let cell = self.summarised(one, StopReason::TimeUp);
         let known = self.cells.iter_mut().filter(|known| known.id == cell.id);
         known.for_each(|known| known.clone_from(&cell));
     }
 
-    fn summarised(&self, one: &ActiveCell) -> Cell {
+    fn summarised(&self, one: &ActiveCell, unfinished: StopReason) -> Cell {
         let mut cell = one.cell();
         let stop = match cell.failed {
             _ if one.precise => StopReason::Precise,
             Some(_) => StopReason::Failed,
+            None if one.is_unfinished() => unfinished,
             None => StopReason::TimeUp,
         };
         self.summarise(&mut cell, stop);

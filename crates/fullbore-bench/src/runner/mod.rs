@@ -24,7 +24,7 @@ pub use self::options::{Event, Options, RunProgress};
 use self::session::Session;
 use crate::action::{DeviceLimits, RunContext};
 use crate::clock::Clock;
-use crate::document::{Document, Experiment, Operation};
+use crate::document::{Document, Experiment, MOST_CELLS, Operation};
 use crate::experiment::{self, Trial};
 use crate::grouping::distinct;
 use crate::test_files::{self, Needs, TestFiles};
@@ -65,11 +65,7 @@ pub fn run(options: &Options, progress: &Progress, mut observe: impl FnMut(Event
         None => error.advise("name a directory with --dir"),
     })?;
     let (sets, notes) = with_peers(read(options)?, options)?;
-    if sets.iter().all(|(_, trials)| trials.is_empty()) {
-        let names: Vec<_> = options.sets.iter().map(|(name, _)| name.as_str()).collect();
-        let what = "it has no cells that this system can measure";
-        return Err(Error::new(ErrorKind::Invalid, "measure", names.join(", "), what));
-    }
+    check_cells(&sets, options)?;
     say(&mut observe, "writing test files");
     let trials = || sets.iter().flat_map(|(_, trials)| trials);
     let needs = trials().fold(Needs::default(), |needs, trial| needs.and(trial.workload.needs()));
@@ -92,6 +88,7 @@ pub fn run(options: &Options, progress: &Progress, mut observe: impl FnMut(Event
     builder.note(notes);
 
     let sets = with_contenders(sets, &context);
+    check_cells(&sets, options)?;
     say(&mut observe, "measuring the meter itself");
     builder.own = Some(audit::own_cost(&file_sets[0].warm)?);
     let of = |trials: &[Trial]| trials.iter().map(|trial| trial.workload.shares()).sum::<usize>();
@@ -147,6 +144,21 @@ fn announcement(sets: &[ParsedSet], time: Duration, test_files: &TestFiles) -> O
 
 /// A set: the descriptions of its experiments, and their trials.
 type ParsedSet = (Vec<Experiment>, Vec<Trial>);
+
+/// Fails if the sets have no cells, or more than a results document may have.
+fn check_cells(sets: &[ParsedSet], options: &Options) -> Result<()> {
+    let cells = sets.iter().map(|(_, trials)| trials.len()).sum::<usize>();
+    let names: Vec<_> = options.sets.iter().map(|(name, _)| name.as_str()).collect();
+    let wrong = |what: String| Error::new(ErrorKind::Invalid, "measure", names.join(", "), what);
+    match cells {
+        0 => Err(wrong("it has no cells that this system can measure".into())),
+        1..=MOST_CELLS => Ok(()),
+        _ => {
+            let what = format!("{cells} cells; a results document has at most {MOST_CELLS}");
+            Err(wrong(what).advise("name fewer experiments"))
+        }
+    }
+}
 
 /// Adds the trials of the requested peers to the sets; also returns notes on trials without a peer.
 fn with_peers(sets: Vec<ParsedSet>, options: &Options) -> Result<(Vec<ParsedSet>, Vec<String>)> {
@@ -256,5 +268,21 @@ mod tests {
             create_file_sets(&options, &facts, &probe::machine(), needs, &Progress::default()).unwrap();
         assert_eq!((file_sets[0].len, file_sets[0].transform_len), (32 << 20, 16 << 20));
         assert_eq!(file_sets[0].input.len().unwrap(), 16 << 20);
+    }
+
+    #[test]
+    fn the_volume_of_continuous_writes_is_announced() {
+        let directory = tempfile::tempdir_in(build_directory()).unwrap();
+        let (needs, progress) = (Needs::default(), Progress::default());
+        let mut test_files =
+            TestFiles::make(directory.path(), 1 << 20, None, 1, needs, None, &progress).unwrap();
+        test_files.pace = 2e9;
+        let set = |name: &str| [experiment::parse(experiment::built_in(name).unwrap().text, 2, 1).unwrap()];
+        // Half of the cells of the experiment write.
+        let text = announcement(&set("sustained"), Duration::from_secs(100), &test_files).unwrap();
+        for part in ["50 s", "100 GB", "2.00 GB/s"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert_eq!(announcement(&set("depth"), Duration::from_secs(100), &test_files), None);
     }
 }

@@ -11,7 +11,7 @@ pub const DEFAULT_MARGIN: f64 = 0.03;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// The first is faster: the interval is above 1 and the estimate above the margin.
+    /// The first is faster: the interval is above 1 and the estimate at or above the margin.
     Faster,
     /// The first is slower, likewise.
     Slower,
@@ -55,8 +55,8 @@ impl Comparison {
 /// ten. Correlated samples are never taken to be worth fewer, because the interval would then be the extremes.
 const FEWEST_SAMPLES: usize = 4;
 /// Minimum number of pairs for a verdict: five ratios all on one side of their true median occur in one case of
-/// sixteen.
-const FEWEST_PAIRS: usize = 6;
+/// sixteen, and the interval of fewer than six is their range.
+pub(crate) const FEWEST_PAIRS: usize = 6;
 
 /// Compares two sets of rates (more is better, same unit), each in the order taken, with an equivalence `margin` (0.03
 /// is 3%).

@@ -79,11 +79,13 @@ const EQUAL: f64 = 0.03;
 /// Fewest samples of a candidate that is eliminated.
 const FEWEST: usize = 3;
 
-/// Returns the candidates that may still be the best by more than 3%, given the rates of each.
+/// Returns the candidates that need more samples, given the rates of each: those that may be the best, except those that are
+/// known to ±1.5%, are not the fastest now and may be within 3% of it.
 ///
 /// The intervals are a confidence sequence (Robbins' normal mixture, Howard and others 2021): valid for all numbers of
 /// samples at once, so that a look after every round eliminates the best candidate with a probability of at most 5%.
-/// All candidates share the deviation of their logarithms. A candidate whose samples are few is not eliminated.
+/// All candidates share the deviation of their logarithms. A candidate with fewer than three samples is never
+/// eliminated.
 pub fn contenders(rates: &[Vec<f64>]) -> Vec<bool> {
     let finite =
         |rates: &Vec<f64>| rates.iter().map(|rate| rate.ln()).filter(|log| log.is_finite()).collect();

@@ -36,6 +36,9 @@ const LINE: NonZeroU64 = NonZeroU64::new(80).unwrap();
 
 const EVICT_ATTEMPTS: u32 = 20;
 
+/// Number of small files of a length: enough for a pool of workers to grow, few enough to be created for a run.
+pub(crate) const SMALL_FILES: u64 = 256;
+
 /// Maximum duration of a cold transformation, in seconds.
 const MOMENT: f64 = 0.35;
 
@@ -384,8 +387,8 @@ impl TestFiles {
         Ok(file)
     }
 
-    /// Returns `count` files of this length in a directory of their own, created and flushed on first use.
-    pub(crate) fn small_files(&self, count: u64, len: u64) -> Result<Vec<File>> {
+    /// Returns [`SMALL_FILES`] files of this length in a directory of their own, created and flushed on first use.
+    pub(crate) fn small_files(&self, len: u64) -> Result<Vec<File>> {
         self.has_files()?;
         if let Some(files) = self.small.borrow().get(&len) {
             return Ok(files.clone());
@@ -396,7 +399,7 @@ impl TestFiles {
         })?;
         let mut data = vec![0; len as usize];
         let mut files = Vec::new();
-        for number in 0..count {
+        for number in 0..SMALL_FILES {
             Random::new(self.seed.wrapping_add(number)).fill(0, &mut data);
             let file = File::create_new(directory.path().join(number.to_string()))?;
             file.write_all_at(&data, 0)?;
@@ -424,7 +427,8 @@ impl TestFiles {
         let Ok(directory) = self.own_directory() else { return self.written.sync_data() };
         let flush = || {
             self.written.sync_data()?;
-            File::open_write(&self.output)?.sync_data()
+            File::open_write(&self.output)?.sync_data()?;
+            self.sized.borrow().values().try_for_each(|file| File::open_write(file.path())?.sync_data())
         };
         flush().map_err(|error| directory.shown(error))
     }

@@ -8,7 +8,7 @@ mod synthetic;
 
 use fullbore_bench::analysis::{findings, peers};
 use fullbore_bench::document::{
-    Cell, Document, Environment, Experiment, Figure, Findings, Labels, Run, SummaryOptions,
+    Cell, Document, Environment, Experiment, Figure, Findings, Labels, Regret, Run, SummaryOptions,
 };
 use fullbore_bench::report;
 use fullbore_bench::stats::Estimate;
@@ -298,7 +298,7 @@ fn the_summary_is_one_page() {
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         for found in &document.findings.use_this {
             let command = found.command.as_ref().or(found.plain.as_ref());
-            let whole = text.replace(" \\\n       ", "");
+            let whole = text.replace(" \\\n       ", "").replace("\\\n", "");
             assert!(command.is_none_or(|command| whole.contains(&format!("\n    {command}\n"))), "{text}");
         }
         assert!(!text.contains('`'), "{text}");
@@ -313,6 +313,43 @@ fn the_summary_is_one_page() {
     }
     let empty = Document { cells: Vec::new(), findings: Default::default(), ..quick };
     assert!(fullbore_bench::table::summary(&empty, Default::default()).contains("0 cells"));
+}
+
+#[test]
+fn a_summary_has_as_many_warnings_as_fit() {
+    let summary = |count: usize| {
+        let notes = (0..count).map(|number| format!("note {number}")).collect();
+        let run = Run { started: "2026-01-01T00:00:00Z".into(), notes, ..Run::default() };
+        fullbore_bench::table::summary(&Document::new(run, Environment::default()), Default::default())
+    };
+    let (six, seven) = (summary(6), summary(7));
+    assert!(six.contains("note 5") && !six.contains("more with --full"), "{six}");
+    assert!(seven.contains("note 4") && !seven.contains("note 5"), "{seven}");
+    assert!(seven.contains("more with --full"), "{seven}");
+}
+
+#[test]
+fn a_summary_has_a_line_about_auto() {
+    let regret = |job: &str, value: f64, low: f64| Regret {
+        job: job.into(),
+        cell: "auto".into(),
+        best: "other".into(),
+        strategy: "method=mmap".into(),
+        strategies: 4,
+        regret: Estimate { value, low, high: value + 0.02 },
+    };
+    let summary = |regrets: Vec<Regret>| {
+        let run = Run { started: "2026-01-01T00:00:00Z".into(), ..Run::default() };
+        let mut document = Document::new(run, Environment::default());
+        document.findings.regrets = regrets;
+        fullbore_bench::table::summary(&document, Default::default())
+    };
+    // None is significant: the largest.
+    let text = summary(vec![regret("copy, warm", 0.03, -0.01), regret("scan, warm", 0.01, -0.01)]);
+    assert!(text.contains("copy, warm") && !text.contains("scan, warm"), "{text}");
+    let text = summary(vec![regret("copy, warm", 0.05, -0.01), regret("scan, warm", 0.04, 0.01)]);
+    assert!(text.contains("scan, warm") && !text.contains("copy, warm"), "{text}");
+    assert!(!summary(Vec::new()).contains("auto:"));
 }
 
 #[test]

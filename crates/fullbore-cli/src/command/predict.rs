@@ -6,6 +6,7 @@ use clap::Args;
 use fullbore::size;
 use fullbore_bench::model::{DeviceLimits, Model, Prediction, Query};
 
+use super::report::{name, read};
 use crate::exit::Exit;
 
 /// Predict the throughput of requests that were not measured, on this machine or on a changed one
@@ -29,7 +30,7 @@ pub(crate) struct Predict {
     #[arg(value_name = "FIELD=VALUE", required = true)]
     words: Vec<String>,
 
-    /// Results document or folder of a run [default: the latest run below the current directory]
+    /// Results document or folder of a run; - is standard input [default: the latest run below the current directory]
     #[arg(long, value_name = "FILE|FOLDER")]
     results: Option<PathBuf>,
 
@@ -75,10 +76,10 @@ impl Predict {
             Some(path) => path,
             None => super::bench::latest(Path::new("."), "--results")?,
         };
-        let document = super::report::read(&path)?;
+        let document = read(&path)?;
         let model = Model::of(&document);
         let found =
-            model.predict(&query).map_err(|reason| Exit::failure(format!("{}: {reason}", path.display())))?;
+            model.predict(&query).map_err(|reason| Exit::failure(format!("{}: {reason}", name(&path))))?;
         if self.json {
             let text = serde_json::to_string_pretty(&found).map_err(Exit::failure)?;
             return Exit::print(&format!("{text}\n"));

@@ -5,12 +5,15 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
-use fullbore::quote::printable;
 use fullbore::size;
 use fullbore::strategy::{Figure, Learned, Profile as Saved};
 use fullbore::sys::{self, OpenFlags};
 
+use super::report::table_options;
 use crate::exit::Exit;
+
+/// Columns before the fields of a strategy that do not fit on its first line.
+const INDENT: usize = 8;
 
 /// Show or remove the profile that `fullbore bench` saved, and the figures learned from runs
 #[derive(Debug, Args)]
@@ -73,28 +76,31 @@ fn show(place: &Path, path: Option<&Path>, json: bool) -> Result<(), Exit> {
         let text = serde_json::to_string_pretty(&value).map_err(Exit::failure)?;
         return Exit::print(&format!("{text}\n"));
     }
-    if saved.file_systems.is_empty() && !learned.is_empty() {
-        return Exit::print(&*printable(&learned_table(&learned)));
+    let width = table_options().width;
+    if !saved.file_systems.is_empty() {
+        return Exit::print(&(table(place, &saved, width) + &learned_table(&learned, width)));
     }
-    if saved.file_systems.is_empty() {
-        let (of, directory) = match path {
-            Some(path) => (format!(" for the file system of {}", path.display()), "a directory on it"),
-            None => (String::new(), "a directory of a file system"),
-        };
-        return Exit::print(&format!(
-            "nothing is saved{of} ({})\nrun `fullbore bench` in {directory} to measure it; until then strategies \
-             are chosen from facts alone\n",
-            place.display()
-        ));
+    if !learned.is_empty() {
+        return Exit::print(learned_table(&learned, width).trim_start());
     }
-    Exit::print(&*printable(&(table(place, &saved) + &learned_table(&learned))))
+    let (of, directory) = match path {
+        Some(path) => (format!(" for the file system of {}", path.display()), "a directory on it"),
+        None => (String::new(), "a directory of a file system"),
+    };
+    let mut text = format!("nothing is saved{of} ({})\n", place.display());
+    let advice = format!(
+        "run `fullbore bench` in {directory} to measure it; until then strategies are chosen from facts alone"
+    );
+    append_words(&mut text, 0, width, advice.split_inclusive(' '));
+    Exit::print(&text)
 }
 
-fn table(place: &Path, saved: &Saved) -> String {
+fn table(place: &Path, saved: &Saved, width: usize) -> String {
     let mut text = format!("profile {}\n", place.display());
     for (key, system) in &saved.file_systems {
         // Writing to a string does not fail.
-        let _ = writeln!(text, "\n{}\n  identified by {key}", system.directory.display());
+        let _ = write!(text, "\n{}\n  identified by ", system.directory.display());
+        append_words(&mut text, 4, width, key.split_inclusive([' ', ':']));
         for entry in &system.entries {
             let _ = writeln!(text, "\n  {} (measured {})", entry.job, entry.measured);
             for (index, measured) in entry.ranked.iter().enumerate() {
@@ -103,32 +109,54 @@ fn table(place: &Path, saved: &Saved) -> String {
                     false => format!("{} to {}", size::rate(measured.low), size::rate(measured.high)),
                 };
                 let (place, rate) = (index + 1, size::rate(measured.rate));
-                let _ = writeln!(text, "  {place:>3}. {rate:>10} ({interval})  {}", measured.strategy);
+                let _ = write!(text, "  {place:>3}. {rate:>10} ({interval})  ");
+                append_words(&mut text, INDENT, width, measured.strategy.split_inclusive(','));
             }
         }
     }
     text
 }
 
-fn learned_table(figures: &[Figure]) -> String {
+fn learned_table(figures: &[Figure], width: usize) -> String {
     let (mut text, mut last) = (String::new(), None);
     for figure in figures {
         if last != Some(&figure.circumstances) {
-            let _ = writeln!(text, "\nlearned for {}", figure.circumstances);
+            text.push('\n');
+            let heading = format!("learned for {}", figure.circumstances);
+            append_words(&mut text, 4, width, heading.split_inclusive([' ', ':']));
             last = Some(&figure.circumstances);
         }
         let age = UNIX_EPOCH + Duration::from_secs(figure.updated);
         let days = age.elapsed().map_or(0, |age| age.as_secs() / (24 * 3600));
-        let _ = writeln!(
+        let trials = if figure.count == 1 { "trial, " } else { "trials," };
+        let unit = if days == 1 { "day old  " } else { "days old " };
+        let _ = write!(
             text,
-            "  {:>10}  {:>4.0}%  {:>3} trials, {days:>2} days old  {}",
+            "  {:>10}  {:>4.0}%  {:>3} {trials} {days:>2} {unit} ",
             size::rate(figure.rate),
             100.0 * figure.share,
-            figure.count,
-            figure.strategy
+            figure.count
         );
+        append_words(&mut text, INDENT, width, figure.strategy.split_inclusive(','));
     }
     text
+}
+
+/// Appends words, each with the separator after it, to the last line, and ends that line. A word that does not fit into `width`
+/// columns begins another line, after `indent` spaces.
+fn append_words<'w>(text: &mut String, indent: usize, width: usize, words: impl Iterator<Item = &'w str>) {
+    let mut column = text.rsplit('\n').next().map_or(0, |line| line.chars().count());
+    for word in words {
+        if column > indent && column + word.trim_end().chars().count() > width {
+            text.truncate(text.trim_end_matches(' ').len());
+            text.push('\n');
+            text.push_str(&" ".repeat(indent));
+            column = indent;
+        }
+        text.push_str(word);
+        column += word.chars().count();
+    }
+    text.push('\n');
 }
 
 /// Removes the profile and the learned figures, even unreadable ones.

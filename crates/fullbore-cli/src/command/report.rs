@@ -347,7 +347,8 @@ pub(super) fn table_options() -> TableOptions {
     TableOptions { width, colour: may_colour(&std::io::stdout()) }
 }
 
-fn name(path: &Path) -> String {
+/// Returns the name of a document for messages.
+pub(super) fn name(path: &Path) -> String {
     if is_stdio(path) { "standard input".into() } else { path.display().to_string() }
 }
 

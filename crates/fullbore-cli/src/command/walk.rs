@@ -13,7 +13,7 @@ use fullbore_cli::values::is_stdio;
 /// Rules for following links and including hidden names.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
-    /// True to follow symbolic links. Links that the user named are always followed.
+    /// True to follow symbolic links. Links to directories that the user named are always followed.
     pub(crate) follow: bool,
     /// True to include names that begin with a dot. Such names that the user gave are always included.
     pub(crate) hidden: bool,

@@ -110,8 +110,8 @@ impl AsyncFile {
         let Some((file, reads_only)) = self.into_file() else {
             return BlockingCall::ready(driver, "close", Ok(()));
         };
-        // Without anything to write back, closing does not wait; dropping would have the same effect.
-        if reads_only && file.kind() == FileKind::Regular {
+        // Without anything to write back or to remove, closing does not wait; dropping would have the same effect.
+        if reads_only && file.kind() == FileKind::Regular && !file.acts_on_close() {
             return BlockingCall::ready(driver, "close", file.close());
         }
         BlockingCall::new(driver, "close", move || file.close())

@@ -12,10 +12,11 @@ pub enum Backend {
     /// An io_uring if a test shows that the kernel permits it, a completion port on Windows; threads otherwise.
     #[default]
     Auto,
-    /// An io_uring for reads, direct writes, and transfers of pipes and sockets; threads for the calls that io_uring would itself
-    /// pass to kernel threads: buffered writes, opening, syncing, closing.
+    /// An io_uring for reads, transfers of pipes and sockets, and writes of adopted descriptors that bypass the page cache;
+    /// threads for the calls that io_uring would itself pass to kernel threads (buffered writes, opening, syncing, closing), and
+    /// for writes under [`CachePolicy::Direct`](crate::file::CachePolicy::Direct), which may read and change parts of blocks.
     Uring,
-    /// A completion port of Windows for reads and direct writes of files; threads for the rest, as with [`Uring`](Self::Uring).
+    /// A completion port of Windows for the reads and writes of files that [`Uring`](Self::Uring) names; threads for the rest.
     Port,
     /// Threads for all operations.
     Threads,
@@ -49,7 +50,8 @@ impl Default for DriverConfig {
 /// After the last clone, file and future of a driver are dropped, operations in flight continue and keep their memory
 /// and descriptors until they complete; then the driver's threads end. Dropping never blocks.
 ///
-/// After a `fork` the child must create a driver of its own: operations on the parent's driver fail there.
+/// After a `fork` the child must create a driver of its own: operations on the parent's driver fail there, and polling one that
+/// the parent has started panics.
 ///
 /// ```
 /// use fullbore_io::asynchronous::{AsyncFile, Backend, Driver, DriverConfig};

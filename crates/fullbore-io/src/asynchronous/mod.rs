@@ -22,6 +22,8 @@
 //! without the future, and buffer and file are freed when the operation has ended.
 #![forbid(unsafe_code)]
 
+#[cfg(any(feature = "tokio", feature = "futures"))]
+mod adaptors;
 mod calls;
 mod dispatch;
 mod driver;

@@ -9,12 +9,10 @@ use std::task::{Context, Poll, Wake, Waker, ready};
 
 use super::file::AsyncFile;
 use super::transfer::Transfer;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::file::inner::Unwritten;
 use crate::lock::Mutex;
-use crate::stream::report_loss;
-#[cfg(any(feature = "futures", feature = "tokio"))]
-use crate::sys::{self, FileKind};
+use crate::stream::{no_position, offset_from, report_loss};
 
 /// Minimum number of bytes per read: callers that request fewer get copies from a buffer. Longer reads of cached bytes need no
 /// buffer.
@@ -28,16 +26,17 @@ const MOST: usize = 2 << 20;
 const WRITES: usize = 8;
 
 /// A sequential reader and writer over an [`AsyncFile`]. With the features `tokio` and `futures` it implements their
-/// `AsyncRead`, `AsyncWrite` and `AsyncSeek`. Reading lines needs a `BufReader` around it.
+/// `AsyncRead`, `AsyncBufRead`, `AsyncWrite` and `AsyncSeek`.
 ///
-/// A write takes up to 2 MiB and returns once it has started; up to 8 writes, of 2 MiB in all, are in flight. The position
-/// includes the ranges of writes in flight. If one fails, a later write, read, seek, flush or shutdown returns the error, and
-/// the position is after the last byte written before the failure. Therefore **flush before dropping the stream**:
-/// the writes of a dropped stream continue, but their failure only poisons the file and calls the hook of
-/// [`on_loss`](crate::stream::on_loss), perhaps on a thread of the driver.
+/// A write takes up to 2 MiB and returns once it has started; up to 8 writes, of 2 MiB in all, are in flight, and one if the file
+/// appends or has no offsets. The position includes the ranges of writes in flight. If one fails, a later write, read, seek,
+/// flush or shutdown returns the error, and the position is after the last byte written before the failure. Therefore **flush
+/// before dropping the stream**: the writes of a dropped stream continue, but their failure only poisons the file and calls the
+/// hook of [`on_loss`](crate::stream::on_loss), perhaps on a thread of the driver.
 ///
-/// A read of a regular file reads up to 64 KiB ahead, a read of a pipe, socket or terminal no more than its slice takes. If the
-/// future of a read is dropped, by a timeout for example, the stream keeps the bytes for the next read.
+/// A read of a regular file reads up to 64 KiB ahead, a read of a pipe, socket or terminal no more than its slice takes; only
+/// `AsyncBufRead` reads ahead there. If the future of a read is dropped, by a timeout for example, the stream keeps the bytes for
+/// the next read.
 ///
 /// ```
 /// use fullbore_io::asynchronous::{AsyncFile, AsyncStream, Driver};
@@ -82,7 +81,7 @@ impl Wake for Waiters {
 
 /// The half of a stream that waits.
 #[derive(Debug, Clone, Copy)]
-enum Half {
+pub(super) enum Half {
     Reader,
     Writer,
 }
@@ -150,7 +149,7 @@ impl AsyncStream {
     }
 
     /// Waits for all writes in flight, and returns the first failure.
-    fn poll_flush(&mut self, context: &mut Context<'_>, half: Half) -> Poll<io::Result<()>> {
+    pub(super) fn poll_flush(&mut self, context: &mut Context<'_>, half: Half) -> Poll<io::Result<()>> {
         while !self.writes.is_empty() {
             ready!(self.poll_first_write(context, Some(half)));
         }
@@ -229,16 +228,12 @@ impl AsyncStream {
     }
 
     /// Reads into `out`; returns 0 at the end.
-    fn read(&mut self, context: &mut Context<'_>, out: &mut [u8]) -> Poll<io::Result<usize>> {
+    pub(super) fn read(&mut self, context: &mut Context<'_>, out: &mut [u8]) -> Poll<io::Result<usize>> {
         if out.is_empty() {
             return Poll::Ready(Ok(0));
         }
         let seekable = self.file.seekable();
-        // The bytes that are being written are to be read.
-        if seekable || self.failed.is_some() {
-            ready!(self.poll_flush(context, Half::Reader))?;
-        }
-        let ended = ready!(self.poll_read_in_flight(context))?;
+        let ended = ready!(self.poll_idle(context, seekable))?;
         if !ended && self.taken == self.buffer.len() {
             if seekable && out.len() >= ROOM {
                 let most = out.len().min(MOST);
@@ -247,27 +242,62 @@ impl AsyncStream {
                     return Poll::Ready(Ok(count));
                 }
             }
-            // Of a file without offsets, no other reader could read bytes that were read ahead. A read fills the whole capacity.
+            // Of a file without offsets, no other reader could read bytes that were read ahead.
             let most = out.len().clamp(if seekable { ROOM } else { 1 }, MOST);
-            let mut buffer = std::mem::take(&mut self.buffer);
-            buffer.clear();
-            if !seekable && buffer.capacity() > most {
-                buffer = Vec::new();
-            }
-            buffer.reserve_exact(most);
-            self.taken = 0;
-            self.read = Some(self.file.read_at(buffer, self.position));
-            ready!(self.poll_read_in_flight(context))?;
+            ready!(self.poll_fill(context, seekable, most))?;
         }
         let left = &self.buffer[self.taken..];
         let count = left.len().min(out.len());
         out[..count].copy_from_slice(&left[..count]);
-        self.taken += count;
-        self.position += count as u64;
+        self.consume(count);
         Poll::Ready(Ok(count))
     }
 
-    fn write(&mut self, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+    /// Returns the bytes read ahead, or reads some if there are none; empty at the end.
+    pub(super) fn fill_buf(&mut self, context: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
+        let seekable = self.file.seekable();
+        let ended = ready!(self.poll_idle(context, seekable))?;
+        if !ended && self.taken == self.buffer.len() {
+            ready!(self.poll_fill(context, seekable, ROOM))?;
+        }
+        Poll::Ready(Ok(&self.buffer[self.taken..]))
+    }
+
+    /// Moves the position past `count` of the bytes read ahead, as far as no write has discarded them since.
+    pub(super) fn consume(&mut self, count: usize) {
+        let count = count.min(self.buffer.len() - self.taken);
+        self.taken += count;
+        self.position += count as u64;
+    }
+
+    /// Waits for the writes, whose bytes are to be read, and for a read in flight. Returns true if that read found the end.
+    fn poll_idle(&mut self, context: &mut Context<'_>, seekable: bool) -> Poll<io::Result<bool>> {
+        if seekable || self.failed.is_some() {
+            ready!(self.poll_flush(context, Half::Reader))?;
+        }
+        self.poll_read_in_flight(context)
+    }
+
+    /// Reads once into the buffer, all bytes of which were returned: up to `most`, or of a file with offsets as many as fit.
+    fn poll_fill(
+        &mut self,
+        context: &mut Context<'_>,
+        seekable: bool,
+        most: usize,
+    ) -> Poll<io::Result<bool>> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.clear();
+        // A read fills the whole capacity.
+        if !seekable && buffer.capacity() > most {
+            buffer = Vec::new();
+        }
+        buffer.reserve_exact(most);
+        self.taken = 0;
+        self.read = Some(self.file.read_at(buffer, self.position));
+        self.poll_read_in_flight(context)
+    }
+
+    pub(super) fn write(&mut self, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
         let mut unwatched = Context::from_waker(Waker::noop());
         while self.writes.front().is_some_and(|write| write.transfer.is_done()) {
             let _ = self.poll_first_write(&mut unwatched, None);
@@ -333,114 +363,29 @@ impl AsyncStream {
         self.writes.len() >= most || (bytes > 0 && bytes + len > MOST)
     }
 
-    fn poll_transfers(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+    pub(super) fn poll_transfers(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.poll_flush(context, Half::Writer))?;
         self.poll_read_in_flight(context).map_ok(drop)
     }
 
-    fn seek(&mut self, context: &mut Context<'_>, to: SeekFrom) -> Poll<io::Result<u64>> {
-        let file = self.file.file();
+    pub(super) fn seek(&mut self, context: &mut Context<'_>, to: SeekFrom) -> Poll<io::Result<u64>> {
         if !self.file.seekable() {
             // Bytes that were read ahead could not be read again.
-            let what = format!("a {} has no position", file.kind());
-            let error = Error::new(ErrorKind::Unsupported, "seek", file.path(), what);
-            return Poll::Ready(Err(error.into()));
+            return Poll::Ready(Err(no_position(self.file.file()).into()));
         }
         ready!(self.poll_transfers(context))?;
-        let position = match to {
-            SeekFrom::Start(position) => Some(position),
-            SeekFrom::Current(by) => self.position.checked_add_signed(by),
-            SeekFrom::End(by) => {
-                self.file.file().stamp().map_err(io::Error::from)?.len.checked_add_signed(by)
-            }
+        let file = self.file.file();
+        let (from, distance) = match to {
+            SeekFrom::Start(offset) => (offset, 0),
+            SeekFrom::Current(distance) => (self.position, distance),
+            SeekFrom::End(distance) => (file.stamp().map_err(io::Error::from)?.len, distance),
         };
-        let Some(position) = position.filter(|&offset| i64::try_from(offset).is_ok()) else {
-            return Poll::Ready(Err(io::ErrorKind::InvalidInput.into()));
-        };
-        self.buffer.clear();
-        (self.taken, self.position) = (0, position);
+        let position = offset_from(file, from, distance).map_err(io::Error::from)?;
+        // The bytes read ahead begin at the position.
+        if position != self.position {
+            self.buffer.clear();
+            (self.taken, self.position) = (0, position);
+        }
         Poll::Ready(Ok(position))
-    }
-}
-
-/// Implements `poll_write`, `poll_flush` and the method that closes, which are the same in both crates.
-#[cfg(any(feature = "futures", feature = "tokio"))]
-macro_rules! implement_write {
-    ($written:path, $close:ident) => {
-        impl $written for AsyncStream {
-            fn poll_write(
-                mut self: Pin<&mut Self>,
-                context: &mut Context<'_>,
-                data: &[u8],
-            ) -> Poll<io::Result<usize>> {
-                self.write(context, data)
-            }
-
-            fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-                AsyncStream::poll_flush(&mut self, context, Half::Writer)
-            }
-
-            fn $close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-                ready!(AsyncStream::poll_flush(&mut self, context, Half::Writer))?;
-                if self.file.file().kind() == FileKind::Socket {
-                    // The peer reads the end. A connection that is gone needs none.
-                    sys::end_writes(self.file.file());
-                }
-                Poll::Ready(Ok(()))
-            }
-        }
-    };
-}
-
-#[cfg(feature = "futures")]
-implement_write!(futures_io::AsyncWrite, poll_close);
-
-#[cfg(feature = "tokio")]
-implement_write!(tokio::io::AsyncWrite, poll_shutdown);
-
-#[cfg(feature = "futures")]
-impl futures_io::AsyncRead for AsyncStream {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        out: &mut [u8],
-    ) -> Poll<io::Result<usize>> {
-        self.read(context, out)
-    }
-}
-
-#[cfg(feature = "futures")]
-impl futures_io::AsyncSeek for AsyncStream {
-    fn poll_seek(mut self: Pin<&mut Self>, context: &mut Context<'_>, to: SeekFrom) -> Poll<io::Result<u64>> {
-        self.seek(context, to)
-    }
-}
-
-#[cfg(feature = "tokio")]
-impl tokio::io::AsyncRead for AsyncStream {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        out: &mut tokio::io::ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let count = ready!(self.read(context, out.initialize_unfilled()))?;
-        out.advance(count);
-        Poll::Ready(Ok(()))
-    }
-}
-
-#[cfg(feature = "tokio")]
-impl tokio::io::AsyncSeek for AsyncStream {
-    /// Fails while a transfer is in flight, whose end position is unknown; `poll_complete` waits for it.
-    fn start_seek(mut self: Pin<&mut Self>, to: SeekFrom) -> io::Result<()> {
-        match self.seek(&mut Context::from_waker(Waker::noop()), to) {
-            Poll::Ready(result) => result.map(drop),
-            Poll::Pending => Err(io::Error::other("a transfer is in flight: wait for it by poll_complete")),
-        }
-    }
-
-    fn poll_complete(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<u64>> {
-        ready!(self.poll_transfers(context))?;
-        Poll::Ready(Ok(self.position))
     }
 }

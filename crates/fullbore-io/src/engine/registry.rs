@@ -91,6 +91,8 @@ struct Failure {
     reason: String,
     /// True if the reason is temporary: another process uses the file.
     in_use: bool,
+    /// True if the reason holds for the other files of the file system, too.
+    general: bool,
 }
 
 fn try_out(
@@ -100,7 +102,7 @@ fn try_out(
     write: bool,
     cache: CachePolicy,
 ) -> std::result::Result<(), Failure> {
-    let refuse = |reason: String| Failure { reason, in_use: false };
+    let refuse = |reason: String| Failure { reason, in_use: false, general: false };
     if method.capabilities.copies_in_kernel {
         let Some(from) = from else { return Err(refuse("needs a file to copy from".into())) };
         return kernel_copy_works(method, file, from, cache).map_err(|error| refuse(explain_error(&error)));
@@ -128,18 +130,28 @@ fn try_out(
         Ok(())
     };
     attempt().map_err(|error| {
-        let in_use = error.code().and_then(Code::in_use).is_some();
+        let code = error.code();
         let failure = match std::error::Error::source(&error).and_then(|source| source.downcast_ref()) {
             Some(source) => refuse(explain_error(source)),
             None => refuse(error.to_string()),
         };
-        Failure { in_use, ..failure }
+        let in_use = code.and_then(Code::in_use).is_some();
+        Failure { in_use, general: code.is_some_and(is_general), ..failure }
     })
 }
 
-/// As [`probe`] of a method that transfers, once per process and file system for regular files. If others have locked the file, the
-/// method still counts as working, and the run's first transfer reports the lock. If the file itself was opened with a share mode,
-/// the method does not count as working, because the mode may deny the handles that the method needs.
+/// True for the errors of a missing or forbidden facility. Others may be those of the file or of the moment.
+fn is_general(code: Code) -> bool {
+    matches!(
+        code,
+        Code::UNSUPPORTED | Code::INVALID | Code::NOT_IMPLEMENTED | Code::NOT_PERMITTED | Code::NO_DEVICE
+    )
+}
+
+/// As [`probe`] of a method that transfers, once per process and file system for regular files; a failure that may be that of the
+/// file alone is not kept. If others have locked the file, the method still counts as working, and the run's first transfer
+/// reports the lock. If the file itself was opened with a share mode, the method does not count as working, because the mode may
+/// deny the handles that the method needs.
 pub fn probe_once(
     method: &'static Method,
     file: &File,
@@ -156,7 +168,8 @@ pub fn probe_once(
     static LEARNED: Learned<Key, std::result::Result<(), String>> = Learned::new();
     let learn = || match try_out(method, file, None, write, cache) {
         Err(Failure { in_use: true, .. }) if !file.denies_handles() => (Ok(()), false),
-        tried => (tried.map_err(|failure| failure.reason), true),
+        Err(Failure { reason, general, .. }) => (Err(reason), general),
+        Ok(()) => (Ok(()), true),
     };
     let id = match file.known_stamp() {
         Some(stamp) => FileSystemId::on(stamp.identity.0, file),

@@ -4,7 +4,7 @@ use std::io;
 
 use super::method::{Availability, Capabilities, Engine, EngineConfig, Method};
 use crate::buf::{Completion, Direction, Request};
-use crate::file::{CacheMode, CachePolicy, File};
+use crate::file::{BUFFERS, CacheMode, CachePolicy, File};
 use crate::sys::stdio::Stream;
 use crate::sys::{self, OpenFlags};
 
@@ -177,20 +177,17 @@ impl Calls for Null {
     }
 }
 
-/// Maximum number of buffers per call (`IOV_MAX`, `man 2 readv`).
-const MOST: usize = 1024;
-
 pub(super) static VECTORED: Method = Method {
     name: "vectored",
     summary: "preadv and pwritev, up to `depth` buffers per call",
     capabilities: Capabilities {
-        depth: MOST,
+        depth: BUFFERS,
         batched: true,
         direct: Availability::ByPolicy,
         drops: Availability::ByPolicy,
         ..Capabilities::SYNCHRONOUS
     },
-    open: |config| Ok(Box::new(Runs::new(Positional::of(config)?, config.depth.min(MOST)))),
+    open: |config| Ok(Box::new(Runs::new(Positional::of(config)?, config.depth.min(BUFFERS)))),
 };
 
 /// The calls of a method that transfers several adjacent requests at a time.

@@ -46,8 +46,8 @@ pub enum Fault {
     BitRot { offset: u64 },
     /// A call takes at most this many buffers (`IOV_MAX`), at least 1.
     Buffers { most: usize },
-    /// The sync with this number, from 1, fails with `EIO`; syncs of directories and writes of dirty pages count. The changes that it should have
-    /// covered are dropped, as on Linux: the next sync succeeds and does not restore them.
+    /// The sync with this number, from 1, fails with `EIO`; syncs of directories and writes of dirty pages count. The changes
+    /// that it should have covered are dropped, as on Linux: the next sync succeeds and does not restore them.
     SyncFails { sync: u64 },
     /// A rule of devices: a direct transfer whose offset, length or memory is not a multiple of the sector fails with
     /// `EINVAL`, on Windows with `ERROR_INVALID_PARAMETER` (87). Handles opened from now on have the size.
@@ -104,8 +104,8 @@ pub struct Operation<'a> {
     pub call: Call<'a>,
 }
 
-/// An action of a plan, or a sync or name change that it permitted; offsets and lengths are in bytes. Transfers that pass unchanged are
-/// only counted.
+/// An action of a plan, or a sync or name change that it permitted; offsets and lengths are in bytes. Transfers that pass
+/// unchanged are only counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the fields are explained above")]
 #[non_exhaustive]

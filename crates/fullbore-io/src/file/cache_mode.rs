@@ -116,9 +116,9 @@ impl File {
     ///
     /// Only a direct handle bypasses the cache, at any offset and length: whole blocks of aligned memory are
     /// transferred directly, the rest goes through buffers of this crate. Blocks that are written in part are read,
-    /// modified and written back, one thread at a time. Writes through other direct handles of this process are safe; bytes that a
-    /// handle with another policy, or another process, writes into the same block at the same time can be lost. The part of a write that ends in the file's
-    /// last block goes through the cache.
+    /// modified and written back, one thread at a time. Writes through other direct handles of this process are safe; bytes
+    /// that a handle with another policy, or another process, writes into the same block at the same time can be lost. The
+    /// part of a write that ends in the file's last block goes through the cache.
     ///
     /// ```
     /// use fullbore_io::file::{Support, CachePolicy, File};

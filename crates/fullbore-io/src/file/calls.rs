@@ -14,7 +14,7 @@ use crate::sys::memory::IoVec;
 use crate::sys::{self, AsHandle, TransferFlags};
 
 /// The maximum number of buffers in one call (`IOV_MAX`, `man 2 readv`).
-pub(super) const BUFFERS: usize = 1024;
+pub(crate) const BUFFERS: usize = 1024;
 
 /// The maximum transfer of one call: 2 GiB less a page (`man 2 read`).
 pub(crate) const LONGEST: usize = 0x7fff_f000;

@@ -308,6 +308,11 @@ impl File {
         self.reopen_fd_with(if write { OpenFlags::READ_WRITE } else { OpenFlags::READ })
     }
 
+    /// True if closing the last handle removes the name, frees blocks or releases a lock.
+    pub(crate) fn acts_on_close(&self) -> bool {
+        self.inner.on_close.is_some()
+    }
+
     /// True if the share mode of the file may deny it further handles.
     pub(crate) fn denies_handles(&self) -> bool {
         sys::SHARE_MODES && self.inner.on_close.as_ref().is_some_and(|on_close| on_close.locked)

@@ -191,7 +191,8 @@ impl File {
 /// ```
 ///
 /// # Errors
-/// Those of the system; [`ErrorKind::Changed`] if the file is truncated, extended or modified while it is read.
+/// Those of the system; [`ErrorKind::Memory`] if there is no memory for its bytes; [`ErrorKind::Changed`] if a regular file that
+/// is not empty is truncated, extended or modified while it is read.
 pub fn read(path: impl AsRef<Path>) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     read_into(path, &mut bytes)?;
@@ -218,7 +219,7 @@ pub fn read_into(path: impl AsRef<Path>, bytes: &mut Vec<u8>) -> Result<usize> {
     while bytes.len() < len {
         let (missing, at) = (len - bytes.len(), bytes.len() as u64);
         if file.read_to_vec_at(bytes, missing, at)? == 0 {
-            return Err(file.ends_early(missing, at));
+            return Err(file.ends_early(missing, at).of_shortened());
         }
     }
     file.check_unchanged(&before)?;
@@ -307,6 +308,26 @@ mod tests {
             let error = read(sys::handle_name(&endless)).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
         }
+    }
+
+    #[test]
+    fn a_file_that_is_truncated_while_it_is_read_has_changed() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let writer = fs::File::create(&path).unwrap();
+        let done = std::sync::atomic::AtomicBool::new(false);
+        let kinds: Vec<ErrorKind> = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    writer.set_len(1 << 20).unwrap();
+                    writer.set_len(0).unwrap();
+                }
+            });
+            let kinds = (0..1000).filter_map(|_| read(&path).err()).map(|error| error.kind()).collect();
+            done.store(true, Ordering::Relaxed);
+            kinds
+        });
+        assert!(kinds.iter().all(|kind| *kind == ErrorKind::Changed), "{kinds:?}");
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub use self::{
     publish::{is_refused, permitted_mode},
 };
 pub(crate) use cache_mode::EMULATED;
-pub(crate) use calls::{LONGEST, cut};
+pub(crate) use calls::{BUFFERS, LONGEST, cut};
 pub use cleanup::cleanup;
 pub(crate) use inner::CacheMode;
 pub use inner::File;

@@ -23,8 +23,9 @@ impl OpenOptions {
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] if the options contradict each other; [`ErrorKind::NoSpace`] if the space cannot be reserved;
-    /// [`ErrorKind::Locked`] for a conflicting lock; [`ErrorKind::Unsupported`] for a symbolic link that may not be followed, and
-    /// with [`strict`](Self::strict) for every unsupported option; and if a system call fails.
+    /// [`ErrorKind::Locked`] for a conflicting lock; [`ErrorKind::Changed`] if the file was replaced before each attempt to lock
+    /// it; [`ErrorKind::Unsupported`] for a symbolic link that may not be followed, and with [`strict`](Self::strict) for every
+    /// unsupported option; and if a system call fails.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<File> {
         let path = path.as_ref();
         self.check(path)?;

@@ -389,9 +389,9 @@ impl Output {
     /// to the given level, then gives it its name.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] if a stream over [`file`](Self::file) holds bytes that it has not written or an asynchronous write was
-    /// dropped and is not whole, and if a system call fails; the old file is then unchanged, unless it was overwritten. If only the last
-    /// step fails, the sync of the directory, the new file has its name but may not survive a power failure.
+    /// [`ErrorKind::Invalid`] if a stream over [`file`](Self::file) holds bytes that it has not written or an asynchronous write
+    /// was dropped and is not whole, and if a system call fails; the old file is then unchanged, unless it was overwritten. If
+    /// only the last step fails, the sync of the directory, the new file has its name but may not survive a power failure.
     pub fn commit(self, durability: Durability) -> Result<CommitReport> {
         let Self { file, state, only_new } = self;
         if let Some((what, advice)) = file.inner.health.unfinished() {

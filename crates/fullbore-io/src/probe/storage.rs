@@ -1,4 +1,5 @@
-//! From the file system of a path to the devices that hold it: by Linux's files, or by the volume of systems with calls for these facts.
+//! From the file system of a path to the devices that hold it: by Linux's files, or by the volume of systems with calls for
+//! these facts.
 
 use std::path::{Path, PathBuf};
 

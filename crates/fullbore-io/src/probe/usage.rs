@@ -25,12 +25,6 @@ impl Difference for f64 {
     }
 }
 
-impl<T: Difference> Difference for Option<T> {
-    fn less(self, earlier: Self) -> Self {
-        Some(self?.less(earlier?))
-    }
-}
-
 macro_rules! subtract {
     ($since:ident, $earlier:ident: $($field:ident),+) => {
         $($since.$field = $since.$field.less($earlier.$field);)+
@@ -146,24 +140,12 @@ impl SystemUsage {
     }
 }
 
-/// Counters of a device or a partition since it was attached: its 17 counters at one moment.
+/// Counters of a device or a partition since it was attached.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DeviceCounters {
     pub reads: Transfers,
     pub writes: Transfers,
-    /// Requests in flight at this moment. Not a difference, even after [`DeviceCounters::since`].
-    pub in_flight: u64,
-    /// Time with any request in flight, in milliseconds.
-    pub busy_ms: u64,
-    /// Sum of the times in flight of all requests, in milliseconds: divided by `busy_ms`, the mean depth.
-    pub weighted_ms: u64,
-    /// Discards (trims). `None` if the kernel does not count them (before 4.18).
-    pub discards: Option<Transfers>,
-    /// Flushes completed. `None` if the kernel does not count them (before 5.5), or for a partition.
-    pub flushes: Option<u64>,
-    /// Total time of flushes, in milliseconds. `None` as for `flushes`.
-    pub flush_ms: Option<u64>,
 }
 
 /// Counters of one kind of request.
@@ -190,12 +172,6 @@ impl Transfers {
     }
 }
 
-impl Difference for Transfers {
-    fn less(self, earlier: Self) -> Self {
-        self.since(earlier)
-    }
-}
-
 impl DeviceCounters {
     /// Returns the counters so far: `/sys/dev/block/<number>/stat`.
     ///
@@ -207,7 +183,7 @@ impl DeviceCounters {
 
     fn from(kernel: &KernelFiles, device: DeviceNumber) -> io::Result<Self> {
         let file = kernel.sys.join("dev/block").join(device.to_string()).join("stat");
-        Self::parse(&whole(&file)?).ok_or_else(|| unreadable(&file, "fewer than 11 counters"))
+        Self::parse(&whole(&file)?).ok_or_else(|| unreadable(&file, "fewer than 8 counters"))
     }
 
     fn parse(stat: &str) -> Option<Self> {
@@ -220,22 +196,7 @@ impl DeviceCounters {
                 ms: *counters.get(first + 3)?,
             })
         };
-        Some(Self {
-            reads: transfers(0)?,
-            writes: transfers(4)?,
-            in_flight: *counters.get(8)?,
-            busy_ms: *counters.get(9)?,
-            weighted_ms: *counters.get(10)?,
-            discards: transfers(11),
-            flushes: counters.get(15).copied(),
-            flush_ms: counters.get(16).copied(),
-        })
-    }
-
-    pub fn since(&self, earlier: &Self) -> Self {
-        let mut since = *self;
-        subtract!(since, earlier: reads, writes, busy_ms, weighted_ms, discards, flushes, flush_ms);
-        since
+        Some(Self { reads: transfers(0)?, writes: transfers(4)? })
     }
 }
 
@@ -262,20 +223,14 @@ mod tests {
     }
 
     #[test]
-    fn all_seventeen_counters_have_their_place() {
-        let text = " 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n";
-        let counters = DeviceCounters::parse(text).unwrap();
+    fn the_counters_of_reads_and_writes_have_their_places() {
+        let counters = DeviceCounters::parse(" 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n").unwrap();
         assert_eq!(counters.reads, Transfers { requests: 1, merged: 2, bytes: 3 * 512, ms: 4 });
         assert_eq!(counters.writes, Transfers { requests: 5, merged: 6, bytes: 7 * 512, ms: 8 });
-        assert_eq!((counters.in_flight, counters.busy_ms, counters.weighted_ms), (9, 10, 11));
-        let discards = Transfers { requests: 12, merged: 13, bytes: 14 * 512, ms: 15 };
-        assert_eq!(counters.discards, Some(discards));
-        assert_eq!((counters.flushes, counters.flush_ms), (Some(16), Some(17)));
-        let old = DeviceCounters::parse("1 2 3 4 5 6 7 8 9 10 11").unwrap();
-        assert_eq!((old.discards, old.flushes), (None, None));
         assert_eq!(DeviceCounters::parse("1 2 3"), None);
-        let between = DeviceCounters::parse("4 2 9 4 5 6 7 8 2 10 11").unwrap().since(&counters);
-        assert_eq!((between.reads.requests, between.reads.bytes, between.in_flight), (3, 6 * 512, 2));
+        let later = Transfers { requests: 4, merged: 2, bytes: 9 * 512, ms: 3 };
+        let wrapped = Transfers { requests: 3, merged: 0, bytes: 6 * 512, ms: u64::from(u32::MAX) };
+        assert_eq!(later.since(counters.reads), wrapped);
     }
 
     #[test]

@@ -61,11 +61,7 @@ impl Ends {
                 Seekability::Sequential
             };
         }
-        if self.is_sequential() {
-            let what = format!("a {} has no position", self.file.kind());
-            return Err(Error::new(ErrorKind::Unsupported, "seek", self.file.path(), what));
-        }
-        Ok(())
+        if self.is_sequential() { Err(no_position(&self.file)) } else { Ok(()) }
     }
 
     /// Reads once.
@@ -172,6 +168,21 @@ impl Ends {
             Err(error) => Err(error),
         }
     }
+}
+
+/// The error of a seek in a file without offsets.
+pub(crate) fn no_position(file: &File) -> Error {
+    let what = format!("a {} has no position", file.kind());
+    Error::new(ErrorKind::Unsupported, "seek", file.path(), what)
+}
+
+/// Returns the offset at a distance from another; fails if no file can have it.
+pub(crate) fn offset_from(file: &File, from: u64, distance: i64) -> Result<u64> {
+    let offset = from.checked_add_signed(distance).filter(|offset| i64::try_from(*offset).is_ok());
+    offset.ok_or_else(|| {
+        let what = format!("{distance} bytes from offset {from} is outside the range of file offsets");
+        Error::new(ErrorKind::Invalid, "seek", file.path(), what).advise("give an offset from 0 to 2^63 - 1")
+    })
 }
 
 type Hook = Arc<dyn Fn(&Error) + Send + Sync>;

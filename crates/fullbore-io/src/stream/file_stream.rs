@@ -3,9 +3,9 @@
 use std::io::{self, BufRead, IoSlice, IoSliceMut, Read, Seek, SeekFrom, Write};
 
 use super::buffer::{Ahead, Pending};
-use super::ends::{Ends, report_loss};
+use super::ends::{Ends, offset_from, report_loss};
 use crate::buf::reserve_exact;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::file::inner::File;
 use crate::file::types::Durability;
 use crate::quote::Shown;
@@ -17,9 +17,9 @@ const BUFFER: usize = 8 << 10;
 /// or the distance is from the end, and streams over clones of one [`File`] have separate positions.
 ///
 /// The buffer is allocated on first use. A read or write of at least the buffer's size bypasses it. A write moves
-/// fewer bytes only if an error followed, which the next write returns. Files that are not seekable (pipes, sockets, terminals) are read
-/// and written sequentially: a read requests no more bytes from the system than its caller requests, so that the two
-/// ends of a pipe never wait for each other; only [`BufRead`] fills the buffer there. A file opened in append
+/// fewer bytes only if an error followed, which the next write returns. Files that are not seekable (pipes, sockets,
+/// terminals) are read and written sequentially: a read requests no more bytes from the system than its caller requests, so
+/// that the two ends of a pipe never wait for each other; only [`BufRead`] fills the buffer there. A file opened in append
 /// mode is written at its end, whatever the position.
 ///
 /// [`close`](Self::close) returns the error that a drop cannot return: a dropped stream writes its pending bytes, and if
@@ -175,16 +175,9 @@ impl FileStream {
             SeekFrom::Current(distance) => (self.here()?, distance),
             SeekFrom::End(distance) => (self.len()?, distance),
         };
-        let Some(position) =
-            from.checked_add_signed(distance).filter(|offset| i64::try_from(*offset).is_ok())
-        else {
-            let what = format!("{distance} bytes from offset {from} is outside the range of file offsets");
-            return Err(Error::new(ErrorKind::Invalid, "seek", self.file().path(), what)
-                .advise("give an offset from 0 to 2^63 - 1"));
-        };
-        self.position = position;
+        self.position = offset_from(self.file(), from, distance)?;
         self.at_end = false;
-        Ok(position)
+        Ok(self.position)
     }
 
     /// Reads more than the buffer holds.

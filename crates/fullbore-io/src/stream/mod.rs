@@ -10,5 +10,5 @@ mod file_stream;
 
 pub use ends::on_loss;
 #[cfg(any(feature = "tokio", feature = "futures", test))]
-pub(crate) use ends::report_loss;
+pub(crate) use ends::{no_position, offset_from, report_loss};
 pub use file_stream::FileStream;

@@ -109,3 +109,37 @@ fn errors_of_started_writes_are_returned_by_flush_and_shutdown() {
         });
     }
 }
+
+#[test]
+fn lines_need_no_other_buffer() {
+    use tokio::io::AsyncBufReadExt as _;
+    for driver in drivers(4) {
+        let (_dir, path) = temporary_file(b"one\ntwo\nthree");
+        runtime().block_on(async {
+            let mut stream = stream(File::open_write(&path).unwrap(), &driver);
+            let mut line = String::new();
+            assert_eq!(stream.read_line(&mut line).await.unwrap(), 4);
+            assert_eq!(stream.position(), 4);
+            // The bytes read ahead are discarded, and the write goes to the position.
+            assert_eq!(stream.fill_buf().await.unwrap().len(), 9);
+            stream.write_all(b"TWO").await.unwrap();
+            tokio::io::AsyncBufReadExt::consume(&mut stream, 9);
+            assert_eq!(stream.position(), 7);
+            assert_eq!(stream.read_line(&mut line).await.unwrap(), 1);
+            assert_eq!(line, "one\n\n");
+            let mut lines = stream.lines();
+            assert_eq!(lines.next_line().await.unwrap().as_deref(), Some("three"));
+            assert_eq!(lines.next_line().await.unwrap(), None);
+            let (reader, mut writer) = pipe(&driver);
+            std::io::Write::write_all(&mut writer, b"a\nb").unwrap();
+            drop(writer);
+            let (mut piped, mut line) = (AsyncStream::new(reader), String::new());
+            for expected in ["a\n", "b"] {
+                line.clear();
+                futures_lite::AsyncBufReadExt::read_line(&mut piped, &mut line).await.unwrap();
+                assert_eq!(line, expected);
+            }
+        });
+        assert_eq!(std::fs::read(&path).unwrap(), b"one\nTWO\nthree");
+    }
+}

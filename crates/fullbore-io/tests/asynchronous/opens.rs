@@ -174,3 +174,16 @@ fn closing_the_last_handle_closes_the_descriptor() {
         }
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_name_is_removed_by_the_close_and_not_before_its_first_poll() {
+    for driver in drivers(1) {
+        let (_dir, path) = temporary_file(b"x");
+        let file = OpenOptions::new().delete_on_close(true).open(&path).unwrap();
+        let close = AsyncFile::new(file, &driver).close();
+        assert!(path.exists());
+        block_on(close).unwrap();
+        assert!(!path.exists());
+    }
+}

@@ -205,3 +205,32 @@ fn a_stream_reads_no_byte_of_a_pipe_ahead() {
         });
     }
 }
+
+#[test]
+fn a_query_of_the_position_keeps_the_bytes_read_ahead() {
+    for driver in drivers(4) {
+        let plan = Plan::new(1);
+        let (_dir, path) = temporary_file(b"0123456");
+        let mut stream = stream(File::open(&path).unwrap().with_faults(&plan), &driver);
+        let mut read = [0; 2];
+        block_on(stream.read_exact(&mut read)).unwrap();
+        let transfers = plan.counts().transfers;
+        let position = block_on(futures_lite::AsyncSeekExt::seek(&mut stream, SeekFrom::Current(0))).unwrap();
+        block_on(stream.read_exact(&mut read)).unwrap();
+        assert_eq!((position, &read), (2, b"23"));
+        assert_eq!(plan.counts().transfers, transfers);
+    }
+}
+
+#[test]
+fn a_seek_out_of_range_names_the_file() {
+    for driver in drivers(1) {
+        let (_dir, path) = temporary_file(b"012345678");
+        let mut stream = stream(File::open(&path).unwrap(), &driver);
+        let seek = futures_lite::AsyncSeekExt::seek(&mut stream, SeekFrom::End(-100));
+        let error = block_on(seek).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
+        assert!(error.to_string().starts_with(path.to_str().unwrap()), "{error}");
+        assert_eq!(stream.position(), 0);
+    }
+}

@@ -173,3 +173,14 @@ fn copies_are_complete_under_every_fault() {
         }
     });
 }
+
+#[test]
+fn a_method_that_fails_on_one_file_is_tried_on_the_next() {
+    let directory = tempfile::tempdir().unwrap();
+    let [bad, good] = ["bad", "good"].map(|name| write_file(directory.path(), name, bytes(9000, 1)));
+    let bad = File::open(bad).unwrap().with_faults(&Plan::new(1).with(Fault::IoErrorOn { call: 1 }));
+    let method = engine::method("vectored").unwrap();
+    engine::probe_once(method, &bad, false, CachePolicy::Keep).unwrap_err();
+    let good = File::open(good).unwrap();
+    assert_eq!(engine::probe_once(method, &good, false, CachePolicy::Keep), Ok(()));
+}

@@ -16,7 +16,8 @@ pub enum Split {
     Aligned(NonZeroUsize),
     /// Cut only after this byte, which ends a record. A record may take a quarter of the memory. For folds.
     Delimiter(u8),
-    /// Cut anywhere, but adjacent parts share this number of bytes, n: every n + 1 consecutive bytes are in exactly one part. For folds.
+    /// Cut anywhere, but adjacent parts share this number of bytes, n, so every run of n + 1 bytes is whole in exactly one part.
+    /// For folds.
     Overlap(usize),
     /// No cuts: one worker, from front to back.
     Sequential,
@@ -74,8 +75,8 @@ pub trait Transform: fmt::Display + Send + Sync {
     /// Like [`apply`](Self::apply), but the result replaces the run.
     fn apply_in_place(&self, offset: u64, data: &mut [u8]);
 
-    /// Returns the memory in which the operation may receive blocks: by default buffers. Hidden, because a safe function that
-    /// returned the answer of a reviewed operation for another one would be unsound.
+    /// Returns the memory in which the operation may receive blocks: by default buffers. Hidden, because returning
+    /// [`BlockMemory::REVIEWED`] for an operation that was not reviewed would be unsound, although the function is safe.
     #[doc(hidden)]
     fn memory(&self) -> BlockMemory {
         BlockMemory::BUFFER
@@ -118,8 +119,8 @@ pub trait Generate: fmt::Display + Send + Sync {
         self.fill(offset, target);
     }
 
-    /// Returns the memory in which the operation may fill blocks: by default buffers. Hidden, because a safe function that
-    /// returned the answer of a reviewed operation for another one would be unsound.
+    /// Returns the memory in which the operation may fill blocks: by default buffers. Hidden, because returning
+    /// [`BlockMemory::REVIEWED`] for an operation that was not reviewed would be unsound, although the function is safe.
     #[doc(hidden)]
     fn memory(&self) -> BlockMemory {
         BlockMemory::BUFFER
@@ -147,8 +148,8 @@ pub trait Fold: Send + Sync {
         Split::Any
     }
 
-    /// Returns the memory in which the operation may receive blocks: by default buffers. Hidden, because a safe function that
-    /// returned the answer of a reviewed operation for another one would be unsound.
+    /// Returns the memory in which the operation may receive blocks: by default buffers. Hidden, because returning
+    /// [`BlockMemory::REVIEWED`] for an operation that was not reviewed would be unsound, although the function is safe.
     #[doc(hidden)]
     fn memory(&self) -> BlockMemory {
         BlockMemory::BUFFER
@@ -203,8 +204,8 @@ pub trait Search: Send + Sync {
     /// Result of a part.
     type Found: Send;
 
-    /// Returns the memory in which the operation may receive blocks: by default buffers. Hidden, because a safe function that
-    /// returned the answer of a reviewed operation for another one would be unsound.
+    /// Returns the memory in which the operation may receive blocks: by default buffers. Hidden, because returning
+    /// [`BlockMemory::REVIEWED`] for an operation that was not reviewed would be unsound, although the function is safe.
     #[doc(hidden)]
     fn memory(&self) -> BlockMemory {
         BlockMemory::BUFFER

@@ -77,14 +77,32 @@ impl Progress {
     }
 }
 
+/// Bytes that a worker has done, which it adds to the progress a MiB at a time: that keeps the cost negligible.
+#[derive(Debug, Default)]
+pub(super) struct Unreported(u64);
+
+impl Unreported {
+    pub(super) fn add(&mut self, bytes: u64, progress: &Progress) {
+        self.0 += bytes;
+        if self.0 >= 1 << 20 {
+            self.flush(progress);
+        }
+    }
+
+    pub(super) fn flush(&mut self, progress: &Progress) {
+        progress.add(std::mem::take(&mut self.0));
+    }
+}
+
 /// The statistics of a run.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct Stats {
     /// Bytes that went through the operation.
     pub bytes: u64,
-    /// Time from the first request to the last, without opening and committing. This time and the counts of requests are 0
-    /// for bytes in memory and for small files, which are read by one request.
+    /// Time from the first request to the last, without opening and committing; of a comparison, the time of the whole run. This
+    /// time and the counts of requests are 0 for bytes in memory and for small files, which are read by one request; the
+    /// comparison of pipes counts no requests.
     pub elapsed: Duration,
     /// The workers' counts of reads.
     pub reads: IoStats,

@@ -16,7 +16,7 @@ use super::transfer_loop::{Cut, Sink, Source, Transfer, TransferLoop, Visitor};
 use crate::strategy::{Adaptive, Contender, Model, RunStrategy, Strategy, parts_of_blocks};
 use fullbore_io::buf::ALIGNMENT;
 use fullbore_io::engine::IoStats;
-use fullbore_io::error::{Error, Result};
+use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::lock::Mutex;
 
 /// The parts of a run.
@@ -41,8 +41,8 @@ enum Shares<'a> {
     Fixed { strategy: &'a Strategy, cut: Cut, stripes: Stripes },
     /// Leases under several contenders.
     Adaptive(Leases<'a>),
-    /// Blocks of a stream: the first ones by the workers of one strategy, the others with the sizes and by the workers of several
-    /// contenders, of which `most` has the most of both.
+    /// Blocks of a stream: the workers of `first` read the beginning, then contenders are tried. `most` has the largest request
+    /// and the largest number of workers of all of them.
     Stream { reader: &'a StreamReader, first: Strategy, most: Strategy },
 }
 
@@ -190,12 +190,15 @@ impl<'a> Run<'a> {
             *sum = (sum.0 + user, sum.1 + system);
             drop(sum);
             if !go_on() {
-                shares.stop();
-            }
-            if progress.is_cancelled() {
                 let_go(); // bytes that others wait for will not come
             }
-            if let Err(error) = result {
+            // A run that has enough ends the waits of its workers for their turn to write.
+            let is_end = |error: &Error| {
+                matches!(sink, Sink::Stream(_))
+                    && error.kind() == ErrorKind::Cancelled
+                    && self.enough.load(Ordering::Relaxed)
+            };
+            if let Some(error) = result.err().filter(|error| !is_end(error)) {
                 fail(error);
             }
             moved

@@ -1,7 +1,7 @@
 //! The transfer loop: one worker's blocks from a source, through the operation, to a sink.
 
 use super::order::{Order, OrderedWriter};
-use super::progress::Progress;
+use super::progress::{Progress, Unreported};
 use super::stream_reader::StreamReader;
 use crate::operation::{Generate, Split, Transform};
 use crate::strategy::{Completion, Strategy, parts_of_blocks, registered};
@@ -20,11 +20,11 @@ pub(super) enum Source<'a> {
 }
 
 pub(super) enum Sink<'a> {
-    /// Their offsets in a file.
+    /// A file: each block is written at its offset.
     File(&'a File),
-    /// A pipe or device, in order.
+    /// A pipe or device: the blocks are written in order.
     Stream(OrderedWriter),
-    /// A visitor, which keeps none. `failed` is called when a worker failed, so that no other waits for it.
+    /// A visitor, which does not keep the blocks. `failed` is called when a worker failed, so that no other waits for it.
     Visitor { failed: &'a (dyn Fn() + Sync) },
 }
 
@@ -130,9 +130,6 @@ impl<'a> Transfer<'a> {
     }
 }
 
-/// Bytes between two updates of the progress, which keeps their cost negligible.
-const REPORT: u64 = 1 << 20;
-
 pub(super) struct TransferLoop<'a, 'v> {
     transfer: &'a Transfer<'a>,
     visitor: &'v Visitor<'v>,
@@ -145,7 +142,7 @@ pub(super) struct TransferLoop<'a, 'v> {
     in_order: bool,
     pool: Pool,
     bytes: u64,
-    unreported: u64,
+    unreported: Unreported,
 }
 
 impl<'a, 'v> TransferLoop<'a, 'v> {
@@ -231,7 +228,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
                 || matches!(sink, Sink::Stream(_)),
             pool,
             bytes: 0,
-            unreported: 0,
+            unreported: Unreported::default(),
         })
     }
 
@@ -451,14 +448,11 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
 
     fn report(&mut self, len: usize) {
         self.bytes += len as u64;
-        self.unreported += len as u64;
-        if self.unreported >= REPORT {
-            self.transfer.progress.add(std::mem::take(&mut self.unreported));
-        }
+        self.unreported.add(len as u64, self.transfer.progress);
     }
 
     fn finish(&mut self) -> Result<()> {
-        self.transfer.progress.add(std::mem::take(&mut self.unreported));
+        self.unreported.flush(self.transfer.progress);
         if let Some(writer) = &mut self.writer {
             writer.drain();
             while let Some(done) = writer.next()? {

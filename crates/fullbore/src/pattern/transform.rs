@@ -150,7 +150,8 @@ fn check_len(output: &Output, expected: RangeInclusive<u64>) -> Result<()> {
 /// ```
 ///
 /// # Errors
-/// The system's, with path and offset.
+/// The system's, with path and offset; [`ErrorKind::Unsupported`] for a pipe if the scope does not begin at 0, or is not in
+/// order.
 pub fn fill(
     generator: &dyn Generate,
     scope: &Scope,
@@ -159,6 +160,10 @@ pub fn fill(
     progress: &Progress,
     enough: &AtomicBool,
 ) -> Result<Stats> {
+    if !output.seekable() && (scope.range.start > 0 || scope.order != Order::Sequential) {
+        let what = "bytes are written in order, from the first on";
+        return Err(Error::new(ErrorKind::Unsupported, "write", output.file().path(), what));
+    }
     let (source, sink) = (Source::Generator(generator), Sink::to(output));
     let work = &Work::none(generator.memory());
     let transfer = Transfer { work, ..Transfer::untouched(&source, &sink, scope.order, progress) };
@@ -167,7 +172,7 @@ pub fn fill(
 
 /// Visits the bytes of a file; ends early, soon after `enough` is set. Each worker has its own state, created by `identity`
 /// and updated by `block`, which receives the state, the offset in bytes, and the bytes there. The states are returned in
-/// worker order.
+/// the order in which the workers end.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicBool, Ordering};

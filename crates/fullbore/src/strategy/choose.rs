@@ -133,6 +133,7 @@ fn spread(plan_input: &PlanInput, decision: &mut Decision) {
     decision.strategy = decision.strategy.clone().with_workers(workers);
     decision.evidence.push(match plan_input.serial {
         Some(serial) => Evidence::Serial(serial),
+        None if plan_input.len.is_none() && workers > 1 => Evidence::Turns { workers },
         None => Evidence::Workers { workers, processors: plan_input.processors },
     });
 }
@@ -209,7 +210,11 @@ fn from_device(plan_input: &PlanInput, decision: &mut Decision) {
             // Writers of one file wait for one another.
             if !plan_input.target.is_file() && most > 1 {
                 spread(plan_input, decision);
-                decision.strategy.workers = decision.strategy.workers.min(most);
+                if decision.strategy.workers > most {
+                    decision.strategy.workers = most;
+                    decision.evidence.pop();
+                    decision.evidence.push(Evidence::Memory { workers: most, budget: plan_input.budget });
+                }
             }
         }
         None => {

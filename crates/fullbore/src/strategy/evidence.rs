@@ -37,6 +37,15 @@ pub enum Evidence {
         workers: usize,
         processors: usize,
     },
+    /// Workers that take turns at reading an input without a length.
+    Turns {
+        workers: usize,
+    },
+    /// Fewer workers than processors permit, because of the memory budget, in bytes.
+    Memory {
+        workers: usize,
+        budget: u64,
+    },
     /// One worker, although more are available.
     Serial(Serial),
     /// The input is read sequentially to its end.
@@ -60,7 +69,7 @@ pub enum Evidence {
     NotClearlyFaster {
         other: String,
     },
-    /// The best rate of `count` earlier trials, in bytes per second.
+    /// The contender that was fastest in earlier runs: the number of its trials, and its average rate in bytes per second.
     Learned {
         count: u32,
         rate: f64,
@@ -100,6 +109,12 @@ impl fmt::Display for Evidence {
             }
             Self::Workers { workers, processors } => {
                 write!(f, "{workers} workers: more gain nothing on one file ({processors} processors)")
+            }
+            Self::Turns { workers } => {
+                write!(f, "{workers} workers: one reads while another processes the previous bytes")
+            }
+            Self::Memory { workers, budget } => {
+                write!(f, "{workers} workers: more would exceed {} of memory", size::exact(*budget))
             }
             Self::Serial(serial) => write!(f, "1 worker: {serial}"),
             Self::NoLength => f.write_str("the input is read sequentially: its length is unknown"),

@@ -81,7 +81,7 @@ pub struct Strategy {
     pub write_cache: CachePolicy,
     /// The order in which completions are handled.
     pub completion: Completion,
-    /// Memory for buffers, mapped parts and pending results, in bytes.
+    /// Memory for buffers and mapped parts, in bytes; pending results have limits of their own, which are fractions of it.
     pub budget: u64,
 }
 

@@ -80,6 +80,12 @@ struct Document {
     figures: Vec<Figure>,
 }
 
+/// The version of a document, regardless of the rest.
+#[derive(Deserialize)]
+pub(super) struct Format {
+    pub(super) version: u32,
+}
+
 pub(super) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
@@ -124,7 +130,14 @@ fn is_ours(file: &std::fs::File) -> bool {
     })
 }
 
-/// True unless the document was written just now, or the place is another user's.
+/// True for a document of a later version.
+fn is_newer(file: std::fs::File) -> bool {
+    let text = read_text(file, LARGEST).ok();
+    let format = text.and_then(|text| serde_json::from_str::<Format>(&text).ok());
+    format.is_some_and(|format| format.version > VERSION)
+}
+
+/// True unless the document was written just now or by a later version, or the place is another user's.
 pub(super) fn may_write(path: &Path) -> bool {
     let Some((directory, root)) = path.parent().and_then(|directory| Some((directory, directory.parent()?)))
     else {
@@ -143,7 +156,7 @@ pub(super) fn may_write(path: &Path) -> bool {
         Ok(metadata) => {
             let rested =
                 metadata.modified().ok().and_then(|time| time.elapsed().ok()).is_none_or(|age| age >= PAUSE);
-            ours && rested && open_document(path).is_ok_and(|file| is_ours(&file))
+            ours && rested && open_document(path).is_ok_and(|file| is_ours(&file) && !is_newer(file))
         }
     }
 }

@@ -366,6 +366,43 @@ mod tests {
         assert!(Learned::forget(&path, None).unwrap() && !path.exists());
     }
 
+    #[test]
+    fn a_document_of_a_later_version_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("learned.json");
+        let text = "{\"version\":9,\"figures\":[]}";
+        std::fs::write(&path, text).unwrap();
+        let file = std::fs::File::options().write(true).open(&path).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(5)).unwrap();
+        drop(file);
+        let learned = Learned::load(&path);
+        learned.add(&circumstances(), &trial(&[("buffered", 1e9)]));
+        learned.save();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn figures_of_another_user_are_neither_used_nor_replaced() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("learned.json");
+        let learned = Learned::load(&path);
+        learned.add(&circumstances(), &trial(&[("buffered", 1e9)]));
+        learned.save();
+        let before = std::fs::read(&path).unwrap();
+        let file = std::fs::File::options().write(true).open(&path).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(5)).unwrap();
+        assert_eq!(Learned::load(&path).figures().len(), 1);
+        if std::os::unix::fs::chown(&path, Some(12_345), None).is_err() {
+            return println!("skipped: figures of another user: needs root");
+        }
+        let learned = Learned::load(&path);
+        assert_eq!(learned.figures(), []);
+        learned.add(&circumstances(), &trial(&[("mmap", 1e9)]));
+        learned.save();
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+    }
+
     #[cfg(unix)]
     #[test]
     fn a_broken_document_or_place_has_no_effect() {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::fields::Strategy;
-use super::figure::open_document;
+use super::figure::{Format, open_document};
 use super::job::ProfileJob;
 use super::learned::Learned;
 use super::spec::StrategySpec;
@@ -116,16 +116,16 @@ impl Profile {
             Err(error) => return Err(Error::io("read the profile", path, error)),
         };
         let refused = |what: String| Error::new(ErrorKind::Invalid, "use the profile", path, what);
-        let profile: Self = serde_json::from_str(&text).map_err(|error| {
-            let error = error.to_string();
-            refused(format!("not a profile ({})", clipped(&error))).advise("delete it")
-        })?;
-        let version = profile.version;
+        // A later format may differ in everything else.
+        let version = serde_json::from_str::<Format>(&text).map_or(0, |format| format.version);
         if version > VERSION {
             let newer = "written by a newer version";
             return Err(refused(format!("{newer} (format {version}); this one reads up to {VERSION}")));
         }
-        Ok(profile)
+        serde_json::from_str(&text).map_err(|error| {
+            let error = error.to_string();
+            refused(format!("not a profile ({})", clipped(&error))).advise("delete it")
+        })
     }
 
     /// Writes the profile, complete or not at all; creates its directory.
@@ -211,6 +211,15 @@ mod tests {
         std::fs::write(&path, "no JSON").unwrap();
         let error = Profile::load(&path).unwrap_err().to_string();
         assert!(error.contains("not a profile") && error.contains("delete"), "{error}");
+    }
+
+    #[test]
+    fn a_profile_of_a_later_format_is_not_a_broken_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("profile.json");
+        std::fs::write(&path, r#"{"version": 2, "file_systems": []}"#).unwrap();
+        let error = Profile::load(&path).unwrap_err().to_string();
+        assert!(error.contains("newer version (format 2)") && !error.contains("delete"), "{error}");
     }
 
     #[test]

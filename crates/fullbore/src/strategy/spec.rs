@@ -64,7 +64,7 @@ pub struct StrategySpec {
     pub fixed: bool,
 }
 
-/// The largest request, in bytes: one worker's share of the memory budget.
+/// The largest request, in bytes. The default budget has room for requests of 16 MiB: each direction has a buffer.
 pub const LARGEST_REQUEST: u64 = 32 << 20;
 /// The most requests in flight (io_uring and native AIO accept more, without gain).
 pub const DEEPEST: u64 = 1024;

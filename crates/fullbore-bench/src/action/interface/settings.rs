@@ -67,6 +67,9 @@ fn unavailable(
 /// Maximum length of a record and of a buffer, in bytes.
 const LARGEST: u64 = 64 << 20;
 
+/// Maximum memory of the records in flight, in bytes.
+const MOST_MEMORY: u64 = 1 << 30;
+
 /// Maximum number of concurrent calls.
 const DEEPEST: usize = 256;
 
@@ -218,6 +221,11 @@ impl InterfaceSpec {
             ),
             (vectors > 1 && threads, "several vectors need one thread: leave out completion = \"threads\""),
         ])?;
+        let depth = self.depth.unwrap_or(1);
+        if record.saturating_mul(depth as u64) > MOST_MEMORY {
+            let (each, most) = (size::exact(record), size::exact(MOST_MEMORY));
+            return Err(format!("depth: {depth} records of {each} exceed {most}"));
+        }
         let wrong = |what: &str| Err(what.to_owned());
         match (self.completion, self.depth) {
             (Completion::Each, None | Some(1)) => Ok(()),

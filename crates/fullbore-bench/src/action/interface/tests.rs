@@ -320,4 +320,11 @@ fn settings_an_interface_ignores_are_rejected() {
             .contains("sequentially")
     );
     assert!(read("interface = \"std\"\nspeed = \"high\"").contains("speed"));
+    let huge = "interface = \"asynchronous\"\ndirection = \"read\"\nrecord = \"64M\"";
+    let huge = |depth: usize| {
+        let settings = format!("{huge}\ncompletion = \"any\"\ndepth = {depth}");
+        parse(settings.parse().unwrap())
+    };
+    huge(16).unwrap();
+    assert!(huge(17).unwrap_err().contains("exceed"));
 }

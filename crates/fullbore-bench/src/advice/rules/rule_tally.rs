@@ -44,7 +44,7 @@ impl<'a> RuleTally<'a> {
     }
 
     /// Adds a path's ratio. It supports the rule if it reaches the threshold and the cells' intervals do not overlap,
-    /// contradicts it if its whole interval is below the threshold, and is undecided otherwise.
+    /// contradicts it if its whole interval is at or below the threshold, and is undecided otherwise.
     pub(super) fn add(&mut self, found: &Ratio, what: String, cells: &[EligibleCell<'a>]) {
         let exceeds = self.exceeds(found, cells);
         self.push_observation(exceeds, found, what, cells);

@@ -14,7 +14,7 @@ use super::cells::{Cells, Deadline, ROUNDS};
 use super::document_builder::DocumentBuilder;
 use super::options::{Event, Options, RunProgress};
 use crate::action::{DeviceLimits, RunContext};
-use crate::document::Experiment;
+use crate::document::{Experiment, StopReason};
 use crate::experiment::Trial;
 use crate::stats::{StopRule, Xoshiro256};
 use crate::test_files::TestFiles;
@@ -134,7 +134,7 @@ impl<'a, 'b> Session<'a, 'b> {
             cells.leave_out_unmeasured();
         }
         self.builder.limits = self.limits.found();
-        self.builder.close(&cells);
+        self.builder.close(&cells, StopReason::TimeUp);
         self.references.extend(cells.active.into_iter().filter(ActiveCell::is_reference));
         self.sample_references()
     }
@@ -222,7 +222,7 @@ impl<'a, 'b> Session<'a, 'b> {
         let begin = self.context.clock.elapsed();
         if begin >= self.partial_due {
             let mut builder = self.builder.clone();
-            builder.close(cells);
+            builder.close(cells, StopReason::Interrupted);
             (self.observe)(Event::Partial(&builder.document(false)));
             let now = self.context.clock.elapsed();
             self.partial_due = now + PARTIAL.max((now - begin) * PARTIAL_TIMES);

@@ -250,7 +250,9 @@ fn an_interrupted_run_keeps_the_last_partial_document() {
     let samples: usize = last.cells.iter().map(|cell| cell.samples.len()).sum();
     assert!((1..=10).contains(&samples), "{samples}");
     for cell in last.cells.iter().filter(|cell| !cell.samples.is_empty()) {
-        assert_eq!(cell.summary.as_ref().unwrap().n, cell.samples.len(), "it is summarised");
+        let summary = cell.summary.as_ref().unwrap();
+        assert_eq!(summary.n, cell.samples.len(), "it is summarised");
+        assert_eq!(summary.stop, StopReason::Interrupted, "{}", cell.id);
     }
     let times: Vec<f64> = run.partial.iter().map(|document| document.run.duration_s).collect();
     assert!(times.len() > 1 && times.windows(2).all(|pair| pair[1] - pair[0] >= 5.0), "{times:?}");

@@ -7,6 +7,7 @@ use clap::Args;
 use fullbore_bench::document::document_file;
 use fullbore_bench::fio::{self, JobSource};
 
+use crate::command::report::{name, read};
 use crate::exit::Exit;
 
 /// Write a cell, or the strategy chosen for a kind of job, as a job file of another program
@@ -39,8 +40,8 @@ impl Export {
             Some(from) => from,
             None => latest(Path::new("."), "--from")?,
         };
-        let document = crate::command::report::read(&from)?;
-        let failure = |error: &dyn std::fmt::Display| Exit::failure(format!("{}: {error}", from.display()));
+        let document = read(&from)?;
+        let failure = |error: &dyn std::fmt::Display| Exit::failure(format!("{}: {error}", name(&from)));
         let wanted = match (&self.cell, &self.job) {
             (Some(id), _) => JobSource::Cell(id),
             (None, Some(kind)) => JobSource::Choice(kind),

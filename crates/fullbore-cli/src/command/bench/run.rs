@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use fullbore::file::{DOCUMENT_LIMIT, read_text};
 use fullbore::pattern::Progress;
+use fullbore::quote::Shown;
 use fullbore::size;
 use fullbore::strategy::{Entry, Profile};
 use fullbore_bench::comparison::parse_share;
@@ -316,11 +317,11 @@ impl MeasureArgs {
             let mut text = view(&document.printable(), table_options());
             if written.is_ok() {
                 let [report, results] = ["report.html", DOCUMENT].map(|name| folder.path().join(name));
-                text.push_str(&format!("\nreport:  {}\n", report.display()));
-                text.push_str(&format!("results: {} and results.csv\n", results.display()));
+                text.push_str(&format!("\nreport:  {}\n", Shown(&report)));
+                text.push_str(&format!("results: {} and results.csv\n", Shown(&results)));
             }
             if let Some(Ok(path)) = &saved {
-                text.push_str(&format!("profile: {}\n", path.display()));
+                text.push_str(&format!("profile: {}\n", Shown(path)));
             }
             Exit::print_raw(&text)?;
         }

@@ -299,7 +299,7 @@ fn is_same_inode(request: &CmpRequest<'_>, [left, right]: [&File; 2]) -> bool {
         && position(left, request.skip[0]) == position(right, request.skip[1])
 }
 
-/// Returns the number of bytes of a file to compare, if its size is reliable.
+/// Returns the number of bytes of a regular file to compare, by its reported size.
 fn remaining(file: &File, skip: u64) -> Option<u64> {
     Some(regular_len(file)?.saturating_sub(position(file, skip).unwrap_or(0)))
 }

@@ -287,26 +287,24 @@ impl Search<'_> {
         self.executor.map_ordered(
             groups.into_iter(),
             |group, sender, _, _| {
-                let mut classes: Vec<Vec<HashedFile>> = Vec::new();
+                let mut classes: Vec<(File, Vec<HashedFile>)> = Vec::new();
                 let (mut failed, mut bytes) = (Vec::new(), 0);
                 for file in group.files {
-                    let mut entry = Ok(classes.len());
-                    for (number, class) in classes.iter().enumerate() {
-                        match equal(directories, &class[0], &file, &mut bytes) {
-                            Ok(false) => continue,
-                            Ok(true) => entry = Ok(number),
-                            Err(error) => entry = Err(error),
-                        }
-                        break;
-                    }
-                    match entry {
-                        Ok(number) if number < classes.len() => classes[number].push(file),
-                        Ok(_) => classes.push(vec![file]),
+                    match class_of(&file, &classes, directories, &mut bytes) {
+                        Ok((_, Some(number))) => classes[number].1.push(file),
+                        Ok((opened, None)) => classes.push((opened, vec![file])),
                         Err(error) => failed.push(error),
+                    }
+                }
+                for (first, files) in &mut classes {
+                    if let Err(error) = unchanged(first) {
+                        failed.push(error);
+                        files.remove(0);
                     }
                 }
                 let classes: Vec<_> = classes
                     .into_iter()
+                    .map(|(_, files)| files)
                     .filter(|files| files.len() > 1)
                     .map(|files| Group { sum: group.sum.clone(), files, ..group })
                     .collect();
@@ -324,7 +322,68 @@ impl Search<'_> {
     }
 }
 
-/// True if two files have the same bytes; adds the bytes that were read to `read`.
-fn equal(directories: &Directories, one: &HashedFile, other: &HashedFile, read: &mut u64) -> Result<bool> {
-    content::equal(&open(&one.inode, directories)?, &open(&other.inode, directories)?, read)
+/// Opens a file, and returns it with the number of the class that has the same bytes, if there is one. Each class has an open
+/// file for the comparison. Adds the bytes that were read to `read`.
+fn class_of(
+    file: &HashedFile,
+    classes: &[(File, Vec<HashedFile>)],
+    directories: &Directories,
+    read: &mut u64,
+) -> Result<(File, Option<usize>)> {
+    let opened = open(&file.inode, directories)?;
+    if opened.starting_stamp()?.modified != file.modified {
+        return Err(Error::new(ErrorKind::Changed, "read", opened.path(), "modified after it was hashed"));
+    }
+    let mut found = None;
+    for (number, (first, _)) in classes.iter().enumerate() {
+        let same = content::equal(first, &opened, read);
+        // A comparison with a file that changed proves nothing; that file is left out at the end.
+        if unchanged(first).is_ok() && same? {
+            found = Some(number);
+            break;
+        }
+    }
+    unchanged(&opened)?;
+    Ok((opened, found))
+}
+
+/// Fails if a file has changed since it was opened.
+fn unchanged(file: &File) -> Result<()> {
+    file.check_unchanged(&file.starting_stamp()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// Creates a file, and returns it as if it had just been hashed.
+    fn hashed(path: &Path, directories: &mut Directories) -> HashedFile {
+        std::fs::write(path, "content").unwrap();
+        directories.note(path, HeldDir::of(path).unwrap().0);
+        let FileStamp { identity, len, modified, .. } = File::open(path).unwrap().stamp().unwrap();
+        HashedFile { inode: Inode { identity, len, names: vec![path.to_owned()] }, modified }
+    }
+
+    #[test]
+    fn a_file_modified_after_it_was_hashed_is_an_error() {
+        let (room, mut directories) = (tempfile::tempdir().unwrap(), Directories::default());
+        let file = hashed(&room.path().join("file"), &mut directories);
+        let class = |file: &HashedFile| class_of(file, &[], &directories, &mut 0).map(|(_, class)| class);
+        assert_eq!(class(&file).unwrap(), None);
+        let before = HashedFile { modified: (0, 0), ..file };
+        assert_eq!(class(&before).unwrap_err().kind(), ErrorKind::Changed);
+    }
+
+    #[test]
+    fn a_file_that_changes_proves_nothing_about_others() {
+        let (room, mut directories) = (tempfile::tempdir().unwrap(), Directories::default());
+        let [first, file] = ["first", "file"].map(|name| hashed(&room.path().join(name), &mut directories));
+        let classes = [(open(&first.inode, &directories).unwrap(), vec![first])];
+        let class = || class_of(&file, &classes, &directories, &mut 0).unwrap().1;
+        assert_eq!(class(), Some(0));
+        let changed = std::fs::File::options().write(true).open(room.path().join("first")).unwrap();
+        changed.set_modified(std::time::UNIX_EPOCH).unwrap();
+        assert_eq!(class(), None);
+    }
 }

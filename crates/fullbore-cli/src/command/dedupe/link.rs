@@ -54,8 +54,8 @@ impl Links {
         // For each device, the file that replaces the others, and a name that it keeps.
         let mut kept: HashMap<u64, (&HashedFile, &Path)> = HashMap::new();
         for file in &group.files {
-            let alone = || group.files.iter().filter(|other| device(other) == device(file)).count() == 1;
-            if device(file) != first && alone() {
+            let alone = || group.files.iter().filter(|other| device(other) == device(file)).nth(1).is_none();
+            if device(file) != first && !kept.contains_key(&device(file)) && alone() {
                 let left = all(file, || LinkResult::Left("on another file system"));
                 outcomes.extend(file.inode.names.iter().cloned().zip(left));
                 continue;

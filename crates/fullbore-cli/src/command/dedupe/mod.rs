@@ -25,7 +25,7 @@ use fullbore_cli::for_each::expanded;
     after_help = "Exit status: 0 done; 1 a file could not be read or linked, or changed; 2 usage or output error."
 )]
 pub(crate) struct Dedupe {
-    /// Files and directories; directories are searched recursively, without following symbolic links in them
+    /// Files, and directories, which are searched recursively. Symbolic links are not followed, except named ones to directories
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
 

@@ -56,8 +56,13 @@ impl<'r> Report<'r> {
         group: &Group,
         outcomes: Option<&[(PathBuf, LinkResult)]>,
     ) -> Result<(), Exit> {
-        let linked = outcomes.iter().flat_map(|all| all.iter());
-        self.linked += linked.filter(|(_, outcome)| matches!(outcome, LinkResult::Linked)).count() as u64;
+        for (_, outcome) in outcomes.into_iter().flatten() {
+            match outcome {
+                LinkResult::Linked => self.linked += 1,
+                LinkResult::Failed(error) => self.run.output.eprint(&format!("fullbore: {error}\n")),
+                _ => {}
+            }
+        }
         let text = if self.json { Self::object(group, outcomes) } else { Self::lines(group, outcomes) };
         self.run.output.print(&text)
     }
@@ -118,17 +123,14 @@ impl<'r> Report<'r> {
     }
 }
 
-/// Returns the word for a result, and its reason. An error is printed.
+/// Returns the word for a result, and its reason.
 fn described(outcome: &LinkResult) -> (&'static str, Option<String>) {
     match outcome {
         LinkResult::Kept => ("kept", None),
         LinkResult::Linked => ("linked", None),
         LinkResult::Would => ("would be linked", None),
         LinkResult::Left(reason) => ("left", Some((*reason).to_owned())),
-        LinkResult::Failed(error) => {
-            Exit::eprint(&format!("fullbore: {error}\n"));
-            ("failed", Some(error.to_string()))
-        }
+        LinkResult::Failed(error) => ("failed", Some(error.to_string())),
     }
 }
 

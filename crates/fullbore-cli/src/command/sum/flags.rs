@@ -340,7 +340,6 @@ impl Sum {
         if hashes.is_empty() {
             hashes.push(Hash::default());
         }
-        let families = self.choices().any(|choice| matches!(choice, NamedAlgorithm::Family(_)));
         let mut length = self.length.as_ref();
         if let (Some(bits), Some(blake2b)) =
             (length, hashes.iter_mut().find(|hash| hash.algorithm().name == "blake2b"))
@@ -348,12 +347,15 @@ impl Sum {
             *blake2b = Hash::blake2b(blake2b_bytes(bits)?).map_err(Exit::failure)?;
             length = None;
         }
+        // The bits of a family are not bytes of blake3.
+        if self.choices().any(|choice| matches!(choice, NamedAlgorithm::Family(_))) {
+            length = None;
+        }
         let any_blake3 = hashes.iter().any(|hash| hash.algorithm().name == "blake3");
         if length.is_some_and(|length| length.value == 0) && !any_blake3 {
             length = None;
         }
-        let special =
-            self.keyed || self.derive_key.is_some() || length.is_some() && !families || self.seek > 0;
+        let special = self.keyed || self.derive_key.is_some() || length.is_some() || self.seek > 0;
         if !special {
             return Ok(hashes);
         }

@@ -111,7 +111,7 @@ impl Parser {
         let base64 = self.base64;
         let mut tag = self.tag;
         let found = algorithms().iter().filter(|algorithm| self.allowed(algorithm)).find_map(|algorithm| {
-            let rest = line.strip_prefix(algorithm.tag.as_bytes()).or_else(|| sha2(algorithm, line))?;
+            let rest = other_tag(algorithm, line).or_else(|| line.strip_prefix(algorithm.tag.as_bytes()))?;
             let (len, rest) = shortened(algorithm, rest)?;
             let rest = rest.strip_prefix(b" ").unwrap_or(rest).strip_prefix(b"(")?;
             tag = Some(algorithm);
@@ -204,8 +204,12 @@ fn shortened<'l>(algorithm: &Algorithm, line: &'l [u8]) -> Option<(usize, &'l [u
     ((8..=longest).contains(&len) && len.is_multiple_of(8)).then_some((len / 8, &bits[end..]))
 }
 
-/// Parses the rest of tags such as SHA2-256, which later coreutils accept besides SHA256.
-fn sha2<'l>(algorithm: &Algorithm, line: &'l [u8]) -> Option<&'l [u8]> {
+/// Returns the rest after another tag of the algorithm: SHA2-256, which later coreutils accept besides SHA256, and the tags of
+/// blake2b that openssl writes.
+fn other_tag<'l>(algorithm: &Algorithm, line: &'l [u8]) -> Option<&'l [u8]> {
+    if algorithm.name == "blake2b" {
+        return [&b"BLAKE2B-512"[..], b"BLAKE2b512"].iter().find_map(|tag| line.strip_prefix(*tag));
+    }
     let bits = algorithm.name.strip_prefix("sha").filter(|bits| bits.len() == 3)?;
     line.strip_prefix(b"SHA2-")?.strip_prefix(bits.as_bytes())
 }
@@ -248,6 +252,8 @@ mod tests {
             (format!("SM3 (a) = {SHA256}"), &["sm3"], "a"),
             (format!("SHA3-256(a)= {SHA256}"), &["sha3-256"], "a"),
             (format!("BLAKE2b-128 (a) = {MD5}"), &["blake2b"], "a"),
+            (format!("BLAKE2B-512(a)= {SHA256}{SHA256}"), &["blake2b"], "a"),
+            (format!("BLAKE2b512(a)= {SHA256}{SHA256}"), &["blake2b"], "a"),
             (format!("BLAKE3-128 (a) = {MD5}"), &["blake3"], "a"),
             (format!("SHA2-256 (a) = {SHA256}"), &["sha256"], "a"),
             ("MD5 (a) = kAFQmDzST7DWlj99KOF/cg==".into(), &["md5"], "a"),

@@ -199,7 +199,7 @@ impl WcContext<'_> {
             Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),
             Err(error) => {
                 let diagnostic = Diagnostic::of(label, &error, self.encoding);
-                // A file that changed has no counts; an unreadable file has none and an error.
+                // A file that was opened but cannot be read has a line of zeros, as with wc; one that changed has no line.
                 let counts = (opened && diagnostic.code == 1).then(Counts::default);
                 Ok(FileResult { name, counts, diagnostic: Some(diagnostic) })
             }
@@ -224,7 +224,9 @@ impl WcContext<'_> {
         }
         if files::size_is_unreliable(file)? {
             let state = files::read_to_the_end(file, &self.count, standard)?;
-            return Ok(self.count.counts(&state));
+            let counts = self.count.counts(&state);
+            executor.progress().add(counts.bytes);
+            return Ok(counts);
         }
         let seekable = standard && file.seekable_len()?.is_some();
         let (state, stats) = executor.fold(&self.count, file, worker)?;

@@ -169,7 +169,7 @@ impl Report {
 
     pub(super) fn end(mut self, run: &CliRun<'_>) -> Result<(), Exit> {
         let sum = self.sum;
-        let summary = run.end(sum.bytes);
+        let summary = run.end(run.progress.bytes_done());
         if self.json {
             let (total, statistics) = (Value::Object(self.columns.object(&sum)), summary.json());
             let _ = writeln!(self.waiting, "\n],\"total\":{total},\"run\":{statistics}}}");

@@ -162,7 +162,7 @@ impl Characters {
             } else {
                 ((first & 0xf) << 12, ((first & 0xf) + 1) << 12)
             };
-            if !picky && made.stands_in_words(start, end) {
+            if !picky && made.all_in_words(start, end) {
                 made.known[first as usize & 0xf] |= 1 << ((first >> 4) - 0xc);
             }
             first += 1;
@@ -171,7 +171,7 @@ impl Characters {
     }
 
     /// True if all characters from `start` up to `end` are part of words.
-    const fn stands_in_words(&self, start: u32, end: u32) -> bool {
+    const fn all_in_words(&self, start: u32, end: u32) -> bool {
         let mut code = start;
         while code < end {
             if WORD >> self.kind(code) & 1 == 0 {

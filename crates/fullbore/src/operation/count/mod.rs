@@ -17,7 +17,7 @@ use character::Characters;
 use fullbore_io::buf::BlockMemory;
 use fullbore_io::quote::quoted;
 use kernel::{All, Lines};
-use lanes::{Pass, Processor};
+use lanes::Processor;
 
 /// Encoding of characters as bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,15 +126,11 @@ impl Count {
         let characters = self.characters;
         match (self.words || self.columns, self.encoding, self.columns) {
             (false, ..) => self.processor.run(Lines(bytes)),
-            (_, Encoding::Bytes, false) => self.pass(All::<false, false> { bytes, characters }),
-            (_, Encoding::Bytes, true) => self.pass(All::<false, true> { bytes, characters }),
-            (_, Encoding::Utf8, false) => self.pass(All::<true, false> { bytes, characters }),
-            (_, Encoding::Utf8, true) => self.pass(All::<true, true> { bytes, characters }),
+            (_, Encoding::Bytes, false) => self.processor.run(All::<false, false> { bytes, characters }),
+            (_, Encoding::Bytes, true) => self.processor.run(All::<false, true> { bytes, characters }),
+            (_, Encoding::Utf8, false) => self.processor.run(All::<true, false> { bytes, characters }),
+            (_, Encoding::Utf8, true) => self.processor.run(All::<true, true> { bytes, characters }),
         }
-    }
-
-    fn pass(&self, pass: impl Pass<Output = CountState>) -> CountState {
-        self.processor.run(pass)
     }
 }
 

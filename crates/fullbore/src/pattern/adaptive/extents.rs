@@ -140,7 +140,7 @@ impl Iterator for LeaseExtents<'_> {
     }
 }
 
-/// A moment in a worker's life.
+/// A point in time, and what the worker's thread has used until then.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment {
     pub(super) time: Instant,

@@ -26,11 +26,12 @@ pub(super) struct Flow<'a> {
 }
 
 impl<'a> Flow<'a> {
-    /// Reads `file` from `base`, or from its current position if it has no offsets; at most `limit` bytes after `skip`.
-    pub(super) fn of(file: &'a File, base: u64, skip: u64, limit: Option<u64>) -> Self {
+    /// Reads `file` from the position at which it starts, or from its current position if it has no offsets; at most `limit`
+    /// bytes after `skip`.
+    pub(super) fn of(file: &'a File, skip: u64, limit: Option<u64>) -> Self {
         enlarge_pipe(file);
         let placed = matches!(file.kind(), FileKind::Regular | FileKind::BlockDevice);
-        let at = placed.then_some(base.saturating_add(skip));
+        let at = placed.then_some(file.start().saturating_add(skip));
         let skip = if placed { 0 } else { skip };
         // Offsets that no file reaches are an error to the system; here they are the end.
         let most = at.map_or(u64::MAX, |at| (i64::MAX as u64).saturating_sub(at));

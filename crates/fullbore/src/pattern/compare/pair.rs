@@ -174,23 +174,24 @@ impl<'a> Pair<'a> {
         let comparison = match (found, self.shorter(lens)) {
             (Some(at), _) => Comparison::Differ { at, lines },
             (None, Some(side)) => {
-                Comparison::End(End { side, offset: until, lines, fresh: self.fresh(until)? })
+                Comparison::End(End { side, offset: until, lines, fresh: self.fresh(side, until)? })
             }
             (None, None) => Comparison::Equal,
         };
         Ok((stats, comparison))
     }
 
-    /// True if the byte before `offset` ends a line.
-    fn fresh(&self, offset: u64) -> Result<bool> {
+    /// True if the byte of a side before `offset` ends a line.
+    fn fresh(&self, side: Which, offset: u64) -> Result<bool> {
         let mut last = [0];
         let Some(before) = offset.checked_sub(1) else { return Ok(false) };
-        self.left.file.read_exact_at(&mut last, self.left.base() + before).map_err(Error::of_shortened)?;
+        let side = [&self.left, &self.right][side as usize];
+        side.file.read_exact_at(&mut last, side.base() + before).map_err(Error::of_shortened)?;
         Ok(last == *b"\n")
     }
 
     fn flows(&self) -> (Flow<'a>, Flow<'a>, usize) {
-        let flow = |side: &Side<'a>| Flow::of(side.file, side.file.start(), side.skip, self.limit);
+        let flow = |side: &Side<'a>| Flow::of(side.file, side.skip, self.limit);
         let short = self.before.iter().all(|before| before.is_some_and(|stamp| stamp.len <= self.page));
         let longest = if short { 2 * self.page as usize } else { RUN };
         let request = self.left.choice.first.request.max(self.right.choice.first.request);
@@ -233,14 +234,14 @@ impl<'a> Pair<'a> {
         }
         let Some(lens) = self.lens() else {
             let (left, right, request) = self.flows();
-            let (mut differ, mut fresh) = (false, false);
+            let (mut differ, mut fresh) = (false, [false; 2]);
             let (stats, shorter) = flow(left, right, request, progress, |offset, left, right| {
-                fresh = left.last().map_or(fresh, |&last| last == b'\n');
+                fresh = [left, right].map(|run| run.last() == Some(&b'\n'));
                 let Some(place) = first_difference(left, right) else { return Ok(true) };
                 differ = true;
                 Ok(emit(find(offset + place as u64, &left[place..], &right[place..]))?.is_continue())
             })?;
-            let end = |side| End { side, offset: stats.bytes, lines: 0, fresh };
+            let end = |side: Which| End { side, offset: stats.bytes, lines: 0, fresh: fresh[side as usize] };
             return Ok((stats, Differences { differ, end: shorter.map(end) }));
         };
         let (end, files) = (self.common(lens), self.files());
@@ -248,7 +249,7 @@ impl<'a> Pair<'a> {
         let stats = Walk { sides: &files, end, longest: RUN, progress }.run(&all)?;
         let (differ, enough) = (all.differ.into_inner(), all.enough.into_inner());
         let end = match self.shorter(lens).filter(|_| !enough) {
-            Some(side) => Some(End { side, offset: end, lines: 0, fresh: self.fresh(end)? }),
+            Some(side) => Some(End { side, offset: end, lines: 0, fresh: self.fresh(side, end)? }),
             None => None,
         };
         Ok((stats, Differences { differ, end }))

@@ -27,7 +27,7 @@ fn cut(data: [&[u8]; 2], skip: [u64; 2], limit: Option<u64>) -> [&[u8]; 2] {
 fn end([left, right]: [&[u8]; 2], lines: u64) -> Option<End> {
     let common = left.len().min(right.len());
     let side = if left.len() < right.len() { Which::Left } else { Which::Right };
-    let fresh = common > 0 && left[common - 1] == b'\n';
+    let fresh = common > 0 && [left, right][side as usize][common - 1] == b'\n';
     (left.len() != right.len()).then_some(End { side, offset: common as u64, lines, fresh })
 }
 

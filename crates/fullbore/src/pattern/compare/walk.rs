@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use crate::pattern::adaptive::{self, Engines, LeaseExtents, Leases, Terms};
 use crate::pattern::holes::{Holes, StripeQueue};
-use crate::pattern::progress::{Progress, Stats};
+use crate::pattern::progress::{Progress, Stats, Unreported};
 use crate::pattern::threads::{FirstError, Started, on_threads};
 use crate::strategy::{Adaptive, Model, RunStrategy, Strategy, registered};
 use fullbore_io::buf::{Buf, Pool};
@@ -51,9 +51,6 @@ pub(super) struct Walk<'a> {
     pub(super) longest: usize,
     pub(super) progress: &'a Progress,
 }
-
-/// Bytes between two updates of the progress, which keeps their cost negligible.
-const REPORT: u64 = 1 << 20;
 
 impl<'a> Walk<'a> {
     /// The request size of all sides: the largest of theirs.
@@ -121,7 +118,7 @@ impl<'a> Walk<'a> {
                 stripe: 0..0,
                 blocks: 0,
                 bytes: 0,
-                unreported: 0,
+                unreported: Unreported::default(),
                 io_stats: IoStats::default(),
             };
             let result = match &leases {
@@ -136,7 +133,7 @@ impl<'a> Walk<'a> {
                     worker.run_leases(leases, started)
                 }
             };
-            self.progress.add(worker.unreported);
+            worker.unreported.flush(self.progress);
             // Others wait for bytes that will not come.
             let incomplete = result.is_err() || worker.is_stopped();
             if let Err(error) = result {
@@ -169,7 +166,7 @@ struct Worker<'a> {
     /// Blocks compared so far.
     blocks: u32,
     bytes: u64,
-    unreported: u64,
+    unreported: Unreported,
     io_stats: IoStats,
 }
 
@@ -288,10 +285,7 @@ impl Worker<'_> {
     }
 
     fn report(&mut self, bytes: u64) {
-        self.unreported += bytes;
-        if self.unreported >= REPORT {
-            self.walk.progress.add(std::mem::take(&mut self.unreported));
-        }
+        self.unreported.add(bytes, self.walk.progress);
     }
 }
 
@@ -365,8 +359,8 @@ impl Reader {
             match self.queue.next()? {
                 Some(done) => self.early.push(done),
                 None => {
-                    let what = "internal error: a request was lost";
-                    return Err(Error::new(ErrorKind::Invalid, "read", self.file.path(), what).at(offset));
+                    let (what, at) = ("internal error: a request was lost", self.base + offset);
+                    return Err(Error::new(ErrorKind::Invalid, "read", self.file.path(), what).at(at));
                 }
             }
         }

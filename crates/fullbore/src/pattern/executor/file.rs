@@ -45,7 +45,6 @@ impl Executor<'_> {
                 Stats { bytes: len as u64, ..Stats::default() },
             )),
             Arrival::Other(input, len) => {
-                // The other workers are free for other files.
                 let purpose = if operation.is_hash() { Purpose::Hash } else { Purpose::Fold };
                 let terms = (purpose, operation.split(), operation.memory());
                 let held = AtomicU64::new(0);
@@ -141,7 +140,8 @@ impl Executor<'_> {
             && len.is_some_and(|len| len < SMALL)
             && input.kind() == FileKind::Regular
         {
-            return job(&input, (&Strategy::plain()).into());
+            let strategy = Strategy { budget: self.budget(), ..Strategy::plain() };
+            return job(&input, (&strategy).into());
         }
         let many = self.many.load(Ordering::Relaxed);
         // Parts in another order would hold the records that their ends cut.
@@ -370,6 +370,18 @@ mod tests {
         };
         executor.map_ordered(0..4, inner, emit).unwrap();
         assert_eq!(found, 12 * len);
+    }
+
+    #[test]
+    fn the_memory_limit_holds_for_files_without_a_plan() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        std::fs::write(&path, vec![b'x'; 3 << 19]).unwrap();
+        let longest = |most: &mut usize, bytes: &[u8]| *most = bytes.len().max(*most);
+        let merge = |one: &mut usize, two: usize| *one = two.max(*one);
+        let records = crate::fold_fn(|| 0, longest, merge).split(Split::Delimiter(b'\n'));
+        let error = crate::Job::new().memory_limit(1 << 20).fold(&records, &path).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Memory);
     }
 
     #[test]

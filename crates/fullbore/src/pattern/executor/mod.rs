@@ -44,6 +44,8 @@ pub struct Executor<'a> {
     many: AtomicBool,
     /// The number of calls that have distributed items.
     calls: AtomicU64,
+    /// The number of calls in progress.
+    running: AtomicUsize,
     /// The current number of workers.
     at_once: AtomicUsize,
     trials: Mutex<FileTrials>,
@@ -77,6 +79,7 @@ impl<'a> Executor<'a> {
             free: Condvar::new(),
             many: AtomicBool::new(false),
             calls: AtomicU64::new(0),
+            running: AtomicUsize::new(0),
             at_once: AtomicUsize::new(1),
             trials: Mutex::default(),
         }
@@ -184,16 +187,25 @@ impl<'a> Executor<'a> {
         let known = items.size_hint().1;
         let within = self.spec.budget.map_or(usize::MAX, buffers);
         let workers = match known {
-            // The number of processors is not read.
+            // One worker, on any number of processors: that number takes system calls.
             Some(0 | 1) => 1,
             _ => known.unwrap_or(usize::MAX).min(self.workers()).min(within).max(1),
         };
         let call = 1 + self.calls.fetch_add(1, Ordering::Relaxed);
-        self.many.store(known.is_none_or(|items| items > 1), Ordering::Relaxed);
+        // Calls inside a call share the workers with it.
+        let outer = self.running.fetch_add(1, Ordering::Relaxed) == 0;
+        self.many.store(!outer || known.is_none_or(|items| items > 1), Ordering::Relaxed);
+        let set_at_once = |workers: usize| {
+            if outer {
+                self.at_once.store(workers, Ordering::Relaxed);
+            } else {
+                self.at_once.fetch_max(workers, Ordering::Relaxed);
+            }
+        };
         // Items that arrive over time are no measure of the device.
         let grows = self.spec.workers.is_none() && most > 1;
         let growth = Growth::new(workers, grows, known, self.budget(), self.progress);
-        self.at_once.store(workers, Ordering::Relaxed);
+        set_at_once(workers);
         let workers_at_most = growth.most();
         let room = (self.budget() / 2) as usize;
         let reorder_buffer = ReorderBuffer::new(0, room / 2, Box::new(emit)).with_open(workers_at_most);
@@ -229,13 +241,14 @@ impl<'a> Executor<'a> {
                     return fail(error);
                 }
                 growth.done(count, self.progress).for_each(start);
-                self.at_once.store(growth.count(), Ordering::Relaxed);
+                set_at_once(growth.count());
             }
             if self.progress.is_cancelled() {
                 reorder_buffer.cancel();
             }
         };
         on_more_threads(workers, &one, &|| reorder_buffer.cancel());
+        self.running.fetch_sub(1, Ordering::Relaxed);
         first.result()?;
         self.progress.check()?;
         reorder_buffer.finish()

@@ -129,15 +129,28 @@ fn the_evidence_has_the_number_of_workers_that_run() {
         let Decision { strategy, evidence, .. } = choose(&plan_input, None);
         assert_eq!(strategy.workers, workers, "{plan_input:?}");
         assert_eq!(strategy.model, if workers > 1 { Model::Pool } else { Model::Serial });
-        let of_workers =
-            |evidence: &&Evidence| matches!(evidence, Evidence::Workers { .. } | Evidence::Serial(_));
+        let of_workers = |evidence: &&Evidence| {
+            matches!(evidence, Evidence::Workers { .. } | Evidence::Turns { .. } | Evidence::Serial(_))
+        };
         let of_workers: Vec<_> = evidence.iter().filter(of_workers).collect();
         let expected = match plan_input.serial {
             Some(serial) => Evidence::Serial(serial),
+            None if plan_input.len.is_none() && workers > 1 => Evidence::Turns { workers },
             None => Evidence::Workers { workers, processors: plan_input.processors },
         };
         assert_eq!(of_workers, [&expected], "{plan_input:?}");
     }
+}
+
+/// A deep queue for each processor may need more than the budget.
+#[test]
+fn the_evidence_names_the_memory_that_limits_the_workers() {
+    let cold = PlanInput { cached: Some(0.0), processors: 8, target: Target::Nowhere, ..plan_input() };
+    let Decision { strategy, evidence, .. } = choose(&cold, None);
+    assert!(strategy.workers < 8 && strategy.memory() <= cold.budget, "{strategy}");
+    let expected = Evidence::Memory { workers: strategy.workers, budget: cold.budget };
+    assert!(evidence.contains(&expected), "{evidence:?}");
+    assert!(!evidence.iter().any(|one| matches!(one, Evidence::Workers { .. })), "{evidence:?}");
 }
 
 #[test]
