@@ -67,12 +67,18 @@ fn sampled(
         let is_cold = expected.cache == Some(CacheState::Cold);
         let is_evicted = is_cold || expected.cache == Some(CacheState::Mixed);
         let reads = spends.is_some_and(|counters| !counters.writes);
+        let mut bypassed = false;
         limits.spend_credit(&ramp_counters, ramp, |ramp| match expected.ranges.as_slice() {
             // Eviction after the ramp would be a pause, in which a limited device accumulates credit.
-            [(file, _)] if is_cold && reads && ramp_up_without_cache(file, ramp, context)? => Ok(()),
+            [(file, _)] if is_evicted && reads && ramp_up_without_cache(file, ramp, context)? => {
+                bypassed = true;
+                Ok(())
+            }
             _ => workload.ramp_up(ramp, context),
         })?;
-        if is_evicted && cached_pages(&expected).is_none_or(|held| held.cached > 0) {
+        // A half-cached range has cached pages in any case, and a ramp that bypasses the cache does not change them.
+        let is_unchanged = bypassed && !is_cold;
+        if is_evicted && !is_unchanged && cached_pages(&expected).is_none_or(|held| held.cached > 0) {
             // The ramp has read a part of the range into the page cache.
             expected = workload.prepare(iteration, context)?;
         }

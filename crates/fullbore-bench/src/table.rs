@@ -34,8 +34,8 @@ impl Default for TableOptions {
 const COLUMNS: [usize; 6] = [11, 6, 6, 11, 8, 8];
 const HEADINGS: [&str; 6] = ["rate", "±", "roof", "half-power", "µs/req", "ms/MB"];
 
-/// Formats the findings of a document as text: a block per experiment, advice at the end. A word of a command that has no
-/// comma may be wider than requested (60 at least); the last line ends in a newline.
+/// Formats the findings of a document as text: a block per experiment, advice at the end. Lines have at most the requested width
+/// (at least 60), except for a long word of a command that cannot be cut at a comma. The last line ends in a newline.
 pub fn render(document: &Document, options: TableOptions) -> String {
     let mut sheet = Sheet::new(options.width, options.colour);
     head(&mut sheet, document);

@@ -92,7 +92,7 @@ fn steady_range(series: &[Reading], period: Option<f64>) -> Option<(usize, usize
     }
 }
 
-/// Searches for the limits of the devices under a file; `None` if direct I/O does not work there.
+/// Searches for the limits of the devices under a file; `None` if direct I/O does not work there, or if nothing was recorded.
 pub(super) fn search(
     file: &File,
     writes: bool,

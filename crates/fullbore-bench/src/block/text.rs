@@ -43,8 +43,8 @@ impl Sheet {
         }
     }
 
-    /// Adds a command, or a setting in words. A long command continues on further lines, as a shell reads it; only a word without
-    /// a comma that is longer than a line exceeds the width.
+    /// Adds a command, or a setting in words. A long command continues on further lines, as a shell reads it; a line exceeds the
+    /// width only if a word has no comma at which it can be cut.
     pub(crate) fn command(&mut self, text: &str) {
         if !["fullbore ", "dd "].iter().any(|command| text.starts_with(command)) {
             return self.wrapped(4, text);

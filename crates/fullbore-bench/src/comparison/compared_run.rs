@@ -195,7 +195,7 @@ pub(super) fn measured(cell: &Cell) -> Result<(), String> {
     Err(match &cell.skipped {
         Some(reason) => format!("not measured: {}", shown(reason)),
         None if cell.samples.is_empty() => "not measured: the run ended first".into(),
-        None => "no usable sample: the counters contradict all of them, or they moved no bytes".into(),
+        None => "no usable sample: the counters contradict every sample, or no bytes were moved".into(),
     })
 }
 

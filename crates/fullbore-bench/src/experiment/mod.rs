@@ -63,8 +63,7 @@ pub(crate) fn parse(
             let expanded = expand(&experiment.name, one, processors, directories)?;
             trials.extend(expanded.into_iter().filter(|trial| ids.insert(trial.id.clone())));
             if trials.len() > MOST_CELLS {
-                let what =
-                    format!("more than {MOST_CELLS} trials, the most cells of a document: leave some out");
+                let what = format!("more than {MOST_CELLS} trials, the limit of a document: leave some out");
                 return Err(ExperimentError(what));
             }
         }

@@ -145,7 +145,7 @@ pub(super) struct Memory {
     measured: Vec<(f64, f64)>,
 }
 
-/// Smallest share assumed by which one processor slows another: the logarithm of the share has a prior.
+/// Smallest share by which one processor is taken to slow another: the prior is on the logarithm of the share.
 const LEAST_SHARE: f64 = 0.01;
 
 impl Memory {

@@ -139,8 +139,7 @@ const OWN_LOADS: usize = 8;
 /// Number of different requests at which a path's law may serve similar ones.
 const DONOR_LOADS: usize = 3;
 
-/// Share of its time by which a processor slows another, where the memory's cells do not show it: that of the machines
-/// measured so far.
+/// Share of its time by which a processor slows another, where the memory's cells do not show it.
 const SHARE: f64 = 0.25;
 /// The same of mapped files: page faults also wait for the lock of the address space.
 const MAPPED_SHARE: f64 = 0.5;

@@ -367,7 +367,7 @@ mod tests {
     #[test]
     fn the_error_of_a_cell_is_that_of_its_median() {
         let rate = |low, high| Estimate { value: 100.0, low, high };
-        // Three samples with a deviation of 10% have an expected range of 17%, and a median to 6.7%.
+        // Three samples with a deviation of 10% have an expected range of 17%; the standard error of their median is 6.7%.
         assert!((relative_error(3, &rate(91.5, 108.4)) - 0.067).abs() < 0.001);
         // Of seven, 98% are within 3.14 standard errors.
         assert!((relative_error(7, &rate(90.0, 110.0)) - 0.1 / 3.143).abs() < 1e-4);

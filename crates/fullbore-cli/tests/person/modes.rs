@@ -322,12 +322,17 @@ fn directories_that_may_be_read_but_not_entered_are_listed() {
 fn directories_of_a_path_need_not_be_listed() {
     let Some(other) = Unprivileged::new() else { return };
     let dir = TestDir::open_to_all();
-    dir.directories(["a", "into"]);
+    dir.directories(["a", "into", "kept"]);
     dir.file("a/f", "bytes");
-    [("a/f", 0o644), ("into", 0o777), ("a", 0o311)].iter().for_each(|(name, mode)| dir.set_mode(name, *mode));
-    let ended = run(other.command(["copy", "--parents", "a/f", "into"]).current_dir(dir.path()));
+    for (name, mode) in [("a/f", 0o644), ("into", 0o777), ("kept", 0o777), ("a", 0o311)] {
+        dir.set_mode(name, mode);
+    }
+    let copy = |arguments: &str| run(other.command(arguments.split(' ')).current_dir(dir.path()));
+    let ended = ["copy --parents a/f into", "copy --parents --preserve=xattr a/f kept"].map(copy);
     dir.set_mode("a", 0o755);
-    ended.succeeds();
-    dir.set_mode("into/a", 0o755);
-    assert_eq!(dir.read("into/a/f"), b"bytes");
+    for (ended, into) in ended.into_iter().zip(["into", "kept"]) {
+        ended.succeeds();
+        dir.set_mode(&format!("{into}/a"), 0o755);
+        assert_eq!(dir.read(&format!("{into}/a/f")), b"bytes");
+    }
 }

@@ -36,7 +36,7 @@ const WRITES: usize = 8;
 ///
 /// A read of a regular file reads up to 64 KiB ahead, a read of a pipe, socket or terminal no more than its slice takes; only
 /// `AsyncBufRead` reads ahead there. If the future of a read is dropped, by a timeout for example, the stream keeps the bytes for
-/// the next read.
+/// the next read. A seek to the current position keeps the bytes read ahead; another seek discards them.
 ///
 /// ```
 /// use fullbore_io::asynchronous::{AsyncFile, AsyncStream, Driver};

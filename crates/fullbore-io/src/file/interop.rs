@@ -269,7 +269,7 @@ pub fn read_text(from: impl Read, limit: u64) -> io::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, UNIX_EPOCH};
+    use std::time::{Duration, Instant, UNIX_EPOCH};
 
     use super::*;
 
@@ -323,10 +323,17 @@ mod tests {
                     writer.set_len(0).unwrap();
                 }
             });
-            let kinds = (0..1000).filter_map(|_| read(&path).err()).map(|error| error.kind()).collect();
+            let end = Instant::now() + Duration::from_secs(10);
+            let mut kinds = Vec::new();
+            while kinds.len() < 100 && Instant::now() < end {
+                kinds.extend(read(&path).err().map(|error| error.kind()));
+            }
             done.store(true, Ordering::Relaxed);
             kinds
         });
+        if kinds.is_empty() {
+            return println!("skipped: no read met a truncation");
+        }
         assert!(kinds.iter().all(|kind| *kind == ErrorKind::Changed), "{kinds:?}");
     }
 

@@ -25,7 +25,7 @@ use fullbore_cli::for_each::expanded;
     after_help = "Exit status: 0 done; 1 a file could not be read or linked, or changed; 2 usage or output error."
 )]
 pub(crate) struct Dedupe {
-    /// Files, and directories, which are searched recursively. Symbolic links are not followed, except named ones to directories
+    /// Files and directories (searched recursively); symbolic links are followed only if given here, and to a directory
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
 

@@ -237,6 +237,9 @@ fn copy_extended(
     })
 }
 
+/// Name of a directory within itself.
+const ITSELF: &str = ".";
+
 /// Copies all extended attributes it can.
 fn extended(
     preserve: &Preserve,
@@ -254,7 +257,11 @@ fn extended(
         copied.fail(Failure { code, required: true, attribute: None });
     }
     let found = sys::read_grown(sys::ATTRIBUTE_LIST, |names| match (&source, &from) {
-        (AttributeTarget::Open(fd), _) => sys::attributes(fd, names),
+        (AttributeTarget::Open(fd), _) => match sys::attributes(fd, names) {
+            // A directory that may not be listed is open as a place only.
+            Err(Code::BAD_HANDLE) => sys::attributes_of_name(sys::path_in(fd, ITSELF).as_path(), names),
+            found => found,
+        },
         (_, Some(path)) => sys::attributes_of_name(path.as_path(), names),
         _ => Ok(0),
     });
@@ -278,7 +285,12 @@ fn extended(
             continue;
         }
         let value = sys::read_grown(sys::ATTRIBUTE_VALUE, |value| match (&source, &from) {
-            (AttributeTarget::Open(fd), _) => sys::attribute(fd, name, value),
+            (AttributeTarget::Open(fd), _) => match sys::attribute(fd, name, value) {
+                Err(Code::BAD_HANDLE) => {
+                    sys::attribute_of_name(sys::path_in(fd, ITSELF).as_path(), name, value)
+                }
+                found => found,
+            },
             (_, Some(path)) => sys::attribute_of_name(path.as_path(), name, value),
             _ => Ok(0),
         });

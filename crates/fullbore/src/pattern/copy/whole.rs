@@ -15,7 +15,7 @@ use super::options::CopyKind;
 use super::tree_copy::{TreeCopy, Worker};
 use crate::pattern::holes::{Holes, StripeQueue};
 
-/// Most bytes, and least, of each file that are compared at a time.
+/// Maximum and minimum number of bytes of each file that are compared at a time.
 const PIECE: u64 = 1 << 20;
 const LEAST_PIECE: u64 = 64 << 10;
 

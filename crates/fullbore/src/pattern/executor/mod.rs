@@ -194,7 +194,13 @@ impl<'a> Executor<'a> {
         let call = 1 + self.calls.fetch_add(1, Ordering::Relaxed);
         // Calls inside a call share the workers with it.
         let outer = self.running.fetch_add(1, Ordering::Relaxed) == 0;
-        self.many.store(!outer || known.is_none_or(|items| items > 1), Ordering::Relaxed);
+        let _running = Running(&self.running);
+        let many = known.is_none_or(|items| items > 1);
+        if outer {
+            self.many.store(many, Ordering::Relaxed);
+        } else {
+            self.many.fetch_or(many, Ordering::Relaxed);
+        }
         let set_at_once = |workers: usize| {
             if outer {
                 self.at_once.store(workers, Ordering::Relaxed);
@@ -248,10 +254,18 @@ impl<'a> Executor<'a> {
             }
         };
         on_more_threads(workers, &one, &|| reorder_buffer.cancel());
-        self.running.fetch_sub(1, Ordering::Relaxed);
         first.result()?;
         self.progress.check()?;
         reorder_buffer.finish()
+    }
+}
+
+/// A call in progress, until it returns or a panic ends it.
+struct Running<'e>(&'e AtomicUsize);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
