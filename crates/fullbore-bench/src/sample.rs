@@ -318,9 +318,8 @@ mod tests {
     #[test]
     fn a_failed_sample_leaves_no_new_file() {
         let directory = tempfile::tempdir_in(build_directory()).unwrap();
-        let (needs, progress) = (Needs::default(), Progress::default());
-        let file_sets =
-            [TestFiles::make(directory.path(), 1 << 20, None, 1, needs, None, &progress).unwrap()];
+        let progress = Progress::default();
+        let file_sets = [TestFiles::of_test(directory.path(), 1 << 20, Needs::default())];
         let context = RunContext::of(&file_sets, &progress);
         let (iteration, limits) = (Iteration { span: 0, number: 1 }, DeviceLimits::default());
         let error = take_sample(&mut Failing, iteration, 0.01, &context, &limits).unwrap_err();
@@ -347,9 +346,8 @@ mod tests {
                    strategy = 'method=buffered,request=64K,workers=1,model=serial'";
         let mut trial = experiment::parse(set, 1, 1).unwrap().1.remove(0);
         let directory = tempfile::tempdir_in(build_directory()).unwrap();
-        let (needs, progress) = (Needs::default(), Progress::default());
-        let file_sets =
-            [TestFiles::make(directory.path(), 4 << 20, None, 1, needs, None, &progress).unwrap()];
+        let progress = Progress::default();
+        let file_sets = [TestFiles::of_test(directory.path(), 4 << 20, Needs::default())];
         let context = RunContext::of(&file_sets, &progress);
         trial.workload.open(&context).unwrap();
         let mut proof = |number: u64, ramp: f64| {

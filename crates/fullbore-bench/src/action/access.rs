@@ -317,8 +317,7 @@ mod tests {
         const SPAN: u64 = 1 << 20;
         let (directory, progress) = (tempfile::tempdir().unwrap(), Progress::default());
         let needs = Needs { written: true, fresh: true, ..Needs::default() };
-        let file_sets =
-            [TestFiles::make(directory.path(), 4 * SPAN, None, 1, needs, None, &progress).unwrap()];
+        let file_sets = [TestFiles::of_test(directory.path(), 4 * SPAN, needs)];
         let context = RunContext::of(&file_sets, &progress);
         for (state, len, is_zero) in
             [("extended", 0, true), ("preallocated", SPAN, true), ("truncated", SPAN, false)]

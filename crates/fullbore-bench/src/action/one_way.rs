@@ -338,9 +338,8 @@ mod tests {
     #[test]
     fn a_file_shorter_than_a_request_is_refused() {
         let directory = tempfile::tempdir_in(build_directory()).unwrap();
-        let (needs, progress) = (Needs::default(), Progress::default());
-        let file_sets =
-            [TestFiles::make(directory.path(), 1 << 20, None, 1, needs, None, &progress).unwrap()];
+        let progress = Progress::default();
+        let file_sets = [TestFiles::of_test(directory.path(), 1 << 20, Needs::default())];
         let context = RunContext::of(&file_sets, &progress);
         for (name, setting) in [("devices", "targets = 1"), ("phases", ""), ("sustained", "")] {
             let action = ACTIONS.iter().find(|action| action.name == name).unwrap();

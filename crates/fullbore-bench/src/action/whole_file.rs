@@ -371,8 +371,7 @@ mod tests {
     fn a_ramp_of_copies_leaves_no_file() {
         let (directory, progress) = (tempfile::tempdir().unwrap(), Progress::default());
         let needs = Needs { texts: true, ..Needs::default() };
-        let file_sets =
-            [TestFiles::make(directory.path(), 1 << 20, None, 1, needs, None, &progress).unwrap()];
+        let file_sets = [TestFiles::of_test(directory.path(), 1 << 20, needs)];
         let context = RunContext::of(&file_sets, &progress);
         let settings = "strategy = 'method=buffered'\ncache = 'warm'";
         let mut trial = parse(Operation::Copy, toml::from_str(settings).unwrap()).unwrap();

@@ -273,9 +273,7 @@ mod tests {
     #[test]
     fn the_volume_of_continuous_writes_is_announced() {
         let directory = tempfile::tempdir_in(build_directory()).unwrap();
-        let (needs, progress) = (Needs::default(), Progress::default());
-        let mut test_files =
-            TestFiles::make(directory.path(), 1 << 20, None, 1, needs, None, &progress).unwrap();
+        let mut test_files = TestFiles::of_test(directory.path(), 1 << 20, Needs::default());
         test_files.pace = 2e9;
         let set = |name: &str| [experiment::parse(experiment::built_in(name).unwrap().text, 2, 1).unwrap()];
         // Half of the cells of the experiment write.

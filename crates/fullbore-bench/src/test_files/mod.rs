@@ -181,6 +181,11 @@ fn ends_here(done: u64, time: Duration, patience: Duration) -> bool {
 }
 
 impl TestFiles {
+    #[cfg(test)]
+    pub(crate) fn of_test(parent: &Path, len: u64, needs: Needs) -> Self {
+        Self::make(parent, len, None, 1, needs, None, &Progress::default()).unwrap()
+    }
+
     /// Creates the files in a new directory within `parent`, smaller ones if writing takes longer than `patience`. Without
     /// `transform_len`, the pace of writing determines the length of the files of transformations.
     ///

@@ -67,7 +67,7 @@ pub fn spare() -> usize {
 }
 
 /// Opens a directory; one that may not be listed can still have names created in it.
-fn even_unlisted(open: impl Fn(OpenFlags) -> sys::Result<Handle>) -> sys::Result<Handle> {
+pub fn even_unlisted(open: impl Fn(OpenFlags) -> sys::Result<Handle>) -> sys::Result<Handle> {
     match open(FLAGS) {
         Err(Code::ACCESS_DENIED) => open(FLAGS | OpenFlags::PATH),
         opened => opened,

@@ -39,7 +39,7 @@ pub use self::{
     },
     copy::{clones, share_all},
     dir_opener::{DirOpener, UnchangedReader, open_regular},
-    held::{HeldDir, spare},
+    held::{HeldDir, even_unlisted, spare},
     interop::{DOCUMENT_LIMIT, read_text},
     kind::stat,
     naming::{linkable, name_unnamed, names_directory, rename_new, umask, usual_mode},

@@ -224,6 +224,12 @@ mod tests {
     use fullbore_io::engine::{CachePolicy, method};
     use std::time::SystemTime;
 
+    /// Makes a document old enough to be written again: that happens once a second at most.
+    fn rest(path: &Path) {
+        let file = std::fs::File::options().write(true).open(path).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(5)).unwrap();
+    }
+
     fn circumstances() -> Circumstances {
         Circumstances {
             file_system: "ext4 1".into(),
@@ -271,9 +277,7 @@ mod tests {
             }
             learned.add(&circumstances(), &rates);
             learned.save();
-            // The document may be written once a second.
-            let file = std::fs::File::options().write(true).open(&path).unwrap();
-            file.set_modified(SystemTime::now() - Duration::from_secs(5)).unwrap();
+            rest(&path);
         }
         // Figures of a device vary more.
         let cold = Circumstances { cached: Some(false), ..circumstances() };
@@ -372,9 +376,7 @@ mod tests {
         let path = directory.path().join("learned.json");
         let text = "{\"version\":9,\"figures\":[]}";
         std::fs::write(&path, text).unwrap();
-        let file = std::fs::File::options().write(true).open(&path).unwrap();
-        file.set_modified(SystemTime::now() - Duration::from_secs(5)).unwrap();
-        drop(file);
+        rest(&path);
         let learned = Learned::load(&path);
         learned.add(&circumstances(), &trial(&[("buffered", 1e9)]));
         learned.save();
@@ -390,8 +392,7 @@ mod tests {
         learned.add(&circumstances(), &trial(&[("buffered", 1e9)]));
         learned.save();
         let before = std::fs::read(&path).unwrap();
-        let file = std::fs::File::options().write(true).open(&path).unwrap();
-        file.set_modified(SystemTime::now() - Duration::from_secs(5)).unwrap();
+        rest(&path);
         assert_eq!(Learned::load(&path).figures().len(), 1);
         if std::os::unix::fs::chown(&path, Some(12_345), None).is_err() {
             return println!("skipped: figures of another user: needs root");

@@ -304,7 +304,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let progress = Progress::default();
         let needs = Needs { warm: true, written: true, fresh: true, ..Needs::default() };
-        let file_sets = [TestFiles::make(directory.path(), LEN, None, 1, needs, None, &progress).unwrap()];
+        let file_sets = [TestFiles::of_test(directory.path(), LEN, needs)];
         let context = RunContext::of(&file_sets, &progress);
         let mut number = 0;
         for settings in [

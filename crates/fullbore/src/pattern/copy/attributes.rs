@@ -248,7 +248,7 @@ fn extended(
     which: Which,
 ) -> Extended {
     let mut copied = Extended::default();
-    let (from, to) = (source.path(), target.path());
+    let (mut from, to) = (source.path(), target.path());
     if let (AttributeTarget::Open(source), AttributeTarget::Open(target)) = (source, target)
         && preserve.mode
         && which == Which::Others
@@ -256,15 +256,19 @@ fn extended(
     {
         copied.fail(Failure { code, required: true, attribute: None });
     }
-    let found = sys::read_grown(sys::ATTRIBUTE_LIST, |names| match (&source, &from) {
-        (AttributeTarget::Open(fd), _) => match sys::attributes(fd, names) {
-            // A directory that may not be listed is open as a place only.
-            Err(Code::BAD_HANDLE) => sys::attributes_of_name(sys::path_in(fd, ITSELF).as_path(), names),
-            found => found,
-        },
-        (_, Some(path)) => sys::attributes_of_name(path.as_path(), names),
-        _ => Ok(0),
-    });
+    let list = |from: &Option<PathBuf>| {
+        sys::read_grown(sys::ATTRIBUTE_LIST, |names| match (&source, from) {
+            (_, Some(path)) => sys::attributes_of_name(path.as_path(), names),
+            (AttributeTarget::Open(fd), None) => sys::attributes(fd, names),
+            _ => Ok(0),
+        })
+    };
+    let mut found = list(&from);
+    // A directory that may not be listed is open as a place only.
+    if let (Err(Code::BAD_HANDLE), AttributeTarget::Open(fd)) = (&found, &source) {
+        from = Some(sys::path_in(fd, ITSELF));
+        found = list(&from);
+    }
     let names = match found {
         Ok(names) => names,
         Err(code) => {
@@ -285,13 +289,8 @@ fn extended(
             continue;
         }
         let value = sys::read_grown(sys::ATTRIBUTE_VALUE, |value| match (&source, &from) {
-            (AttributeTarget::Open(fd), _) => match sys::attribute(fd, name, value) {
-                Err(Code::BAD_HANDLE) => {
-                    sys::attribute_of_name(sys::path_in(fd, ITSELF).as_path(), name, value)
-                }
-                found => found,
-            },
             (_, Some(path)) => sys::attribute_of_name(path.as_path(), name, value),
+            (AttributeTarget::Open(fd), None) => sys::attribute(fd, name, value),
             _ => Ok(0),
         });
         // A stream of Windows may be longer than any attribute.

@@ -13,7 +13,7 @@ use super::note::{self, BegunDirectory, is_journal};
 use super::options::{CopyEvent, CopyKind, Existing};
 use super::tree_copy::{TreeCopy, Worker};
 use fullbore_io::error::{Error, ErrorKind, Result};
-use fullbore_io::file::{Durability, HeldDir, Temporary, rename_new, usual_mode};
+use fullbore_io::file::{Durability, HeldDir, Temporary, even_unlisted, rename_new, usual_mode};
 use fullbore_io::sys::{
     self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags, OsStrExt, Status, is_separator,
 };
@@ -370,14 +370,8 @@ impl TreeCopy<'_> {
             Code::NOT_DIRECTORY => CopyError::NotADirectory { path: target_path.clone() },
             error => Error::io("get attributes of", &source_path, error.into()).into(),
         };
-        let flags = OpenFlags::READ | OpenFlags::DIRECTORY;
         let base = above.source()?;
-        let source = match sys::open_at(&base, &source_name, flags, 0) {
-            // A directory that may not be listed may still be on the path.
-            Err(Code::ACCESS_DENIED) => sys::open_at(&base, &source_name, flags | OpenFlags::PATH, 0),
-            opened => opened,
-        };
-        let source = source.map_err(of_source)?;
+        let source = even_unlisted(|flags| sys::open_at(&base, &source_name, flags, 0)).map_err(of_source)?;
         let stat = sys::status(&source).map_err(of_source)?;
         let within = above.target()?;
         let mode = attributes::creation_mode(&self.options.preserve, &stat) & 0o1777 | 0o700;

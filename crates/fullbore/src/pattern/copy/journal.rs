@@ -320,6 +320,13 @@ mod tests {
             Self { room, held }
         }
 
+        /// Begins a copy, and returns the name of its part.
+        fn begin(&self) -> OsString {
+            let (journal, (_, name)) = self.open().unwrap();
+            journal.note(0, 4, &[1; 32]).unwrap();
+            name
+        }
+
         fn open(&self) -> Result<(Journal, Part)> {
             let source = sys::stat(self.room.path().join("source")).unwrap();
             Journal::open(&self.held, OsStr::new("target"), &source)
@@ -366,9 +373,7 @@ mod tests {
     #[test]
     fn a_journal_whose_part_became_the_target_is_restarted_or_removed() {
         let fixture = Fixture::new();
-        let (journal, (_, name)) = fixture.open().unwrap();
-        journal.note(0, 4, &[1; 32]).unwrap();
-        drop(journal);
+        let name = fixture.begin();
         std::fs::rename(fixture.room.path().join(&name), fixture.room.path().join("target")).unwrap();
         let (journal, (_, again)) = fixture.open().unwrap();
         assert!(journal.fresh() && again != name);
@@ -424,9 +429,7 @@ mod tests {
     #[test]
     fn a_part_with_its_final_owner_is_removed() {
         let fixture = Fixture::new();
-        let (journal, (_, name)) = fixture.open().unwrap();
-        journal.note(0, 4, &[1; 32]).unwrap();
-        drop(journal);
+        let name = fixture.begin();
         let part = fixture.room.path().join(&name);
         if std::os::unix::fs::chown(&part, Some(65534), None).is_err() {
             return println!("skipped: another owner: needs root");

@@ -12,6 +12,7 @@ use super::journal::{Journal, STRIPE};
 use super::note::{has_stable_inodes, is_journal};
 use super::options::{CopyEvent, CopyKind, CopyStats, Reflink};
 use super::tree_copy::{TargetState, TreeCopy, Worker, Written};
+use super::whole::agree;
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{
     Durability, File, FileStamp, Output, Placement, clones, linkable, name_unnamed, share_all,
@@ -47,10 +48,9 @@ impl TreeCopy<'_> {
         if stat.kind() != FileKind::Regular || stat.nlink < 2 || stat.size < LARGE.max(STRIPE) {
             return false;
         }
-        let facts = |stat: &Status| (stat.size, stat.mtime, stat.mtime_nsec);
         let there = sys::stat_at(&within, entry.target, AtFlags::empty());
         // Workers compare complete targets concurrently.
-        let is_complete = there.is_ok_and(|there| facts(&there) == facts(&stat));
+        let is_complete = there.is_ok_and(|there| agree(&stat, &there));
         // A journal that another run has locked is an error of this name.
         let is_begun = || is_journal(&entry.directory.target, path(entry.target).as_os_str()).unwrap_or(true);
         !is_complete && !is_begun()

@@ -19,6 +19,12 @@ use crate::pattern::holes::{Holes, StripeQueue};
 const PIECE: u64 = 1 << 20;
 const LEAST_PIECE: u64 = 64 << 10;
 
+/// True if a source and its target have the same kind, length and time of modification.
+pub(super) fn agree(stat: &Status, there: &Status) -> bool {
+    let facts = |stat: &Status| (stat.kind(), stat.size, stat.mtime, stat.mtime_nsec);
+    facts(stat) == facts(there)
+}
+
 impl TreeCopy<'_> {
     /// Bytes of each file that are compared at a time, in whole blocks. All workers may compare files, and together they take an
     /// eighth of the memory budget.
@@ -36,8 +42,7 @@ impl TreeCopy<'_> {
         stat: &Status,
         there: &Status,
     ) -> Copied<bool> {
-        let facts = |stat: &Status| (stat.kind(), stat.size, stat.mtime, stat.mtime_nsec);
-        if !self.options.resume || self.options.kind != CopyKind::Data || facts(stat) != facts(there) {
+        if !self.options.resume || self.options.kind != CopyKind::Data || !agree(stat, there) {
             return Ok(false);
         }
         match stat.kind() {
