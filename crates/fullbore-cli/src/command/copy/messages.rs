@@ -247,7 +247,12 @@ mod tests {
             ("open", Code::ACCESS_DENIED, "cannot open 'a b' for reading: ", "Permission denied"),
             ("write", Code::NO_SPACE, "error writing 'a b': ", "No space left on device"),
             ("allocate", Code::NO_SPACE, "error writing 'a b': ", "No space left on device"),
-            ("inherit its owner", Code::IO, "failed to preserve ownership for 'a b': ", "Input/output error"),
+            (
+                "inherit its owner",
+                Code::NOT_PERMITTED,
+                "failed to preserve ownership for 'a b': ",
+                "Operation not permitted",
+            ),
             ("write", Code::ACCESS_DENIED, "cannot create regular file 'a b': ", "Permission denied"),
             ("create directory", Code::ACCESS_DENIED, "cannot create directory 'a b': ", "Permission denied"),
             (
