@@ -70,9 +70,16 @@ impl OwnCost {
                 units::count(contradicted, "sample")
             ));
         }
-        let empty = cells.iter().filter(|cell| cell.skipped.is_none() && cell.summary.is_none()).count();
-        if empty > 0 {
-            findings.push(format!("Cells without a usable sample: {empty}."));
+        let empty = || cells.iter().filter(|cell| cell.skipped.is_none() && cell.summary.is_none());
+        let unmeasured = empty().filter(|cell| cell.samples.is_empty()).count();
+        if unmeasured > 0 {
+            findings.push(format!(
+                "Cells without a sample, for which there was no time: {unmeasured}. A run with --resume measures them."
+            ));
+        }
+        let unusable = empty().count() - unmeasured;
+        if unusable > 0 {
+            findings.push(format!("Cells without a usable sample: {unusable}."));
         }
         if !tool_bound.is_empty() {
             findings.push(format!("Cells limited by the meter, not by the storage: {}.", tool_bound.len()));

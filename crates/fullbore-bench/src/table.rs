@@ -12,6 +12,7 @@ use crate::report::{
     NO_DEFAULT, advice, capital, device_facts, headline_figures, measured_rate, spanned, tiles, verdict,
     wrong_predictions,
 };
+use crate::stats::Estimate;
 use crate::units;
 
 /// Layout of a view.
@@ -69,7 +70,7 @@ fn head(sheet: &mut Sheet, document: &Document) {
     sheet.wrapped(0, &format!("{cells}, {samples} in {}{ended}", units::seconds(run.duration_s)));
 }
 
-fn width(rate: &crate::stats::Estimate) -> String {
+fn width(rate: &Estimate) -> String {
     if rate.has_interval() { units::percent(rate.relative_half_width()) } else { "?".into() }
 }
 
@@ -312,16 +313,19 @@ pub fn summary(document: &Document, options: TableOptions) -> String {
     if lead.is_empty() && !rest.is_empty() {
         entries.push(entry(NO_DEFAULT.into()));
     }
-    // The largest significant one, or the largest of all.
-    let is_significant = |found: &Regret| found.regret.low > 0.0;
-    let worst = document.findings.regrets.iter().max_by(|a, b| {
-        let by_value = a.regret.value.total_cmp(&b.regret.value);
-        is_significant(a).cmp(&is_significant(b)).then(by_value)
+    // The largest significant one, or the most precise of all.
+    let weight = |found: &Regret| match found.regret {
+        Estimate { value, low, .. } if low > 0.0 => (1, value),
+        Estimate { low, high, .. } => (0, low - high),
+    };
+    let regret = document.findings.regrets.iter().max_by(|a, b| {
+        let ((a, first), (b, second)) = (weight(a), weight(b));
+        a.cmp(&b).then(first.total_cmp(&second))
     });
-    let worst = worst.map(|found| entry(found.text())).filter(|entry| entry.lines() + FRAME <= room);
-    room = room.saturating_sub(worst.as_ref().map_or(0, Sheet::lines));
+    let regret = regret.map(|found| entry(found.text())).filter(|entry| entry.lines() + FRAME <= room);
+    room = room.saturating_sub(regret.as_ref().map_or(0, Sheet::lines));
     add(&mut sheet, "Advice", entries, rest.len(), &mut room);
-    sheet.text.extend(worst.map(|entry| entry.text));
+    sheet.text.extend(regret.map(|entry| entry.text));
     // Advice comes first: the experiments have the room that it leaves.
     if room <= FRAME {
         return sheet.text + &last.text;

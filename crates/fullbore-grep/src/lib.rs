@@ -45,7 +45,7 @@ pub use matcher::pcre2_version;
 pub use part_searcher::{PartResult, PartSearcher};
 pub use query::Query;
 pub use settings::{Boundary, Case, Coding, Engine, Nuls, ReadMode, Settings, Show, SourceInfo};
-pub use whole_searcher::{SearchResult, WholeSearcher};
+pub use whole_searcher::{SearchResult, WholeSearcher, catches_panics};
 
 // Crates that a caller needs too, in matching versions.
 pub use {grep_printer, grep_searcher, termcolor};

@@ -1,7 +1,9 @@
 //! Searches a file as a whole: ripgrep's searcher with ripgrep's printer.
 
+use std::cell::Cell;
 use std::fmt;
 use std::io::{self, Read, Result, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use grep_printer::{ColorSpecs, JSON, Standard, Stats, Summary};
@@ -201,10 +203,28 @@ fn run<S: Sink<Error = io::Error>>(
     source: Haystack<'_>,
     sink: &mut S,
 ) -> Result<()> {
-    match source {
+    // The printers of ripgrep's crates panic on some multi-line matches under a limit of matches: only this search fails.
+    let search = AssertUnwindSafe(|| match source {
         Haystack::Bytes(bytes) => searcher.search_slice(matcher, bytes, sink),
         Haystack::Reader(reader) => searcher.search_reader(matcher, reader, sink),
-    }
+    });
+    SEARCHING.set(true);
+    let result = catch_unwind(search);
+    SEARCHING.set(false);
+    result.unwrap_or_else(|panic| {
+        let text =
+            panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+        let text = text.unwrap_or("unknown");
+        Err(io::Error::other(format!("the searching library failed with these flags ({text})")))
+    })
+}
+
+thread_local!(static SEARCHING: Cell<bool> = const { Cell::new(false) });
+
+/// True while the calling thread searches a whole file: a panic is then an error of that search, which a panic hook need not
+/// report.
+pub fn catches_panics() -> bool {
+    SEARCHING.get()
 }
 
 struct LineTracker<S> {

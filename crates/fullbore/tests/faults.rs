@@ -1,23 +1,18 @@
 //! Transforms under every fault: the bytes or the error are right.
 
 use std::fs;
-#[cfg(unix)]
 use std::io::Write;
 use std::path::Path;
 
 use fullbore::buf::Direction;
 use fullbore::error::Result;
-#[cfg(unix)]
 use fullbore::fault::Fault;
 use fullbore::fault::Plan;
 use fullbore::file::{Durability, File, Output, Placement};
 use fullbore::operation::{self, Kernel};
-#[cfg(unix)]
 use fullbore::pattern::{CopyOptions, Progress, copy_file};
 use fullbore::strategy::NAMED;
-#[cfg(unix)]
 use fullbore::strategy::{Planner, StrategySpec};
-#[cfg(unix)]
 use fullbore_testkit::ground::build_directory;
 use fullbore_testkit::ground::{bytes, everywhere};
 
@@ -36,7 +31,6 @@ fn transform(strategy: &str, input: (&Path, &Plan), output: (&Path, &Plan)) -> R
 }
 
 /// The source cannot be read again: its hash is compared.
-#[cfg(unix)]
 #[test]
 fn one_bit_that_the_device_changed_is_found_in_the_copy_of_a_pipe() {
     let directory = tempfile::tempdir_in(build_directory()).unwrap();

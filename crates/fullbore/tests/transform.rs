@@ -249,14 +249,11 @@ fn an_open_file_is_an_output() {
     file.write_all(b"head").unwrap();
     transform(file.try_clone().unwrap());
     assert!(content(&mut file) == [&b"head"[..], &text].concat());
-    #[cfg(unix)]
-    {
-        let (mut receiver, sender) = std::io::pipe().unwrap();
-        let reader = std::thread::spawn(move || {
-            let mut bytes = Vec::new();
-            receiver.read_to_end(&mut bytes).map(|_| bytes)
-        });
-        transform(fs::File::from(std::os::fd::OwnedFd::from(sender)));
-        assert!(reader.join().unwrap().unwrap() == text);
-    }
+    let (mut receiver, sender) = std::io::pipe().unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        receiver.read_to_end(&mut bytes).map(|_| bytes)
+    });
+    transform(fs::File::from(fullbore::sys::Handle::from(sender)));
+    assert!(reader.join().unwrap().unwrap() == text);
 }

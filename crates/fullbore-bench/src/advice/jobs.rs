@@ -165,7 +165,10 @@ fn command(kind: JobKind, labels: &Labels) -> Option<String> {
     match kind {
         JobKind::BulkRead | JobKind::BulkWrite if is_interface => None,
         JobKind::BulkRead => Some(format!("fullbore sum{flag} FILE")),
-        JobKind::BulkWrite => Some(format!("fullbore gen{flag} --overwrite SIZE FILE")),
+        JobKind::BulkWrite => {
+            let sync = if labels.flush == Some(true) { " --sync data" } else { "" };
+            Some(format!("fullbore gen{flag}{sync} --overwrite SIZE FILE"))
+        }
         JobKind::Copy => labels.peer.is_none().then(|| format!("fullbore copy{flag} FROM TO")),
         JobKind::SmallFiles => {
             let workers = labels.workers.map_or(String::new(), |workers| format!(" --workers {workers}"));

@@ -259,7 +259,8 @@ pub(crate) fn page_size(measured: impl Iterator<Item = u64> + Clone) -> Option<u
     measured.clone().find(|size| *size == USUAL).or_else(|| measured.min())
 }
 
-/// True for fullbore's own cells with one stream, the first disk alone, and neither a memory limit nor an imposed load.
+/// True for fullbore's own cells with one stream, the first disk alone, aligned requests, and neither a memory limit nor an
+/// imposed load.
 pub(crate) fn is_ordinary(labels: &Labels) -> bool {
     labels.peer.is_none()
         && labels.targets.unwrap_or(1) <= 1
@@ -267,6 +268,7 @@ pub(crate) fn is_ordinary(labels: &Labels) -> bool {
         && labels.streams.unwrap_or(1) <= 1
         && labels.memory_limit_bytes.is_none()
         && labels.load_per_s.is_none()
+        && labels.offset_bytes.is_none_or(|offset| offset == 0)
 }
 
 #[cfg(test)]

@@ -344,9 +344,9 @@ fn a_summary_has_a_line_about_auto() {
         document.findings.regrets = regrets;
         fullbore_bench::table::summary(&document, Default::default())
     };
-    // None is significant: the largest.
+    // None is significant: the most precise.
     let text = summary(vec![regret("copy, warm", 0.03, -0.01), regret("scan, warm", 0.01, -0.01)]);
-    assert!(text.contains("copy, warm") && !text.contains("scan, warm"), "{text}");
+    assert!(text.contains("scan, warm") && !text.contains("copy, warm"), "{text}");
     let text = summary(vec![regret("copy, warm", 0.05, -0.01), regret("scan, warm", 0.04, 0.01)]);
     assert!(text.contains("scan, warm") && !text.contains("copy, warm"), "{text}");
     assert!(!summary(Vec::new()).contains("auto:"));

@@ -16,3 +16,22 @@ pub(crate) mod sum;
 pub(crate) mod transform;
 mod walk;
 pub(crate) mod wc;
+
+/// A list in the text of `--help`: names in a column of this width, and their descriptions beside them, broken at 80 columns.
+fn help_list<'a>(width: usize, entries: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    let mut text = String::new();
+    for (name, description) in entries {
+        let mut line = format!("  {name:<width$}");
+        for word in description.split(' ') {
+            if line.trim_start_matches('\n').len() + 1 + word.len() > 80 {
+                text.push_str(&line);
+                line = format!("\n  {:width$}", "");
+            }
+            line.push(' ');
+            line.push_str(word);
+        }
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text
+}

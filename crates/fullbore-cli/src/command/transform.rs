@@ -6,6 +6,7 @@ use clap::Args;
 use fullbore::file::{File, Output, Placement};
 use fullbore::operation::{self, Kernel};
 
+use super::help_list;
 use super::run::TransferArgs;
 use crate::exit::Exit;
 use fullbore_cli::for_each::{seek_standard_input, standard_input};
@@ -47,10 +48,8 @@ fn usages() -> String {
 }
 
 fn operations() -> String {
-    let mut text = String::from("Operations:\n");
-    for known in operation::registry() {
-        text.push_str(&format!("  {:<12} {}\n", known.usage, known.summary));
-    }
+    let operations = operation::registry().iter().map(|known| (known.usage, known.summary));
+    let mut text = format!("Operations:\n{}", help_list(12, operations));
     text.push_str(
         "\nExit status: 0 done, 2 error, 3 the input changed while it was read, or an overwritten file was \
          truncated while it was written.",

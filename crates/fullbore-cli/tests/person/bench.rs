@@ -131,6 +131,7 @@ fn unmeasurable_directories_are_rejected_first() {
         ("bench --dir . --size 1000T", ["less than a tenth", "--size"]),
         ("bench --dir . --time 1", ["--time"; 2]),
         ("bench --dir missing", ["missing", "--dir"]),
+        ("bench run devices --dir . --dir taken/..", ["taken/..", "twice"]),
         ("bench --dir file", ["file", "irectory"]),
         ("bench --dir . --output taken", ["taken", "--output"]),
         // Without results there is advice.

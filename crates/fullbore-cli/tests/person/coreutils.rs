@@ -190,6 +190,9 @@ fn cksum_checks_its_own_output() {
     same("-a blake2b --length 128 --tag a", "b2sum --length 128 --tag a");
     same("-a sm3 --tag a", "cksum -a sm3 a");
     same("-a sm3 a", "cksum -a sm3 --untagged a");
+    let checks =
+        r#""$0" sum -a md5 a > list; "$0" sum --untagged --check list; "$0" sum -a md5 --untagged -c list"#;
+    assert_eq!(dir.shell(checks).succeeds().text(), "a: OK\na: OK\n");
     for bits in [224, 256, 384, 512] {
         let openssl = format!("openssl dgst -sha3-{bits} -r a | sed 's/ .a/  a/'");
         same(&format!("-a sha3-{bits} a"), &openssl);

@@ -82,6 +82,8 @@ fn debug_and_time_print_details() {
     let ended = ours(&dir, "cp --debug --reflink=never a b").succeeds();
     assert!(ended.text().starts_with("'a' -> 'b'\ncopy offload: "), "{ended}");
     assert!(ended.text().contains(", reflink: no, sparse detection: no\n"), "{ended}");
+    let ended = ours(&dir, "cp --debug --attributes-only a c").succeeds();
+    assert_eq!(ended.text().lines().count(), 1, "no bytes were copied");
     let ended = ours(&dir, "cp --debug -n a b").succeeds();
     assert_eq!(ended.text(), "skipped 'b'\n");
     let ended = ours(&dir, "cp -v a c").succeeds();

@@ -230,6 +230,26 @@ fn line_longer_than_the_memory_is_searched() {
     assert_eq!(coded("4G").succeeds().text(), "3\n");
 }
 
+/// A panic of a library is an error of one file.
+#[test]
+fn a_panic_of_ripgreps_printer_ends_one_search() {
+    let dir = TestDir::new();
+    let block = "xxx\nabc\ndefxxxabc\ndefxxx\n";
+    dir.file("a", "abc\ndef\n");
+    dir.file("b", format!("{block}{block}xxx\n"));
+    dir.file("c", "abc\ndef\n");
+    let ended = run(dir.command("grep -U --json -m1 --sort path").args(["abc\ndef", "a", "b", "c"]));
+    let text = ended.text();
+    for name in ["a", "c"] {
+        let line = format!("{{\"type\":\"begin\",\"data\":{{\"path\":{{\"text\":\"{name}\"}}}}}}");
+        assert!(text.contains(&line), "{text}");
+    }
+    // Versions of the library without this defect print the third file's result too.
+    if ended.code() != 0 {
+        ended.fails(2, &["b: "]);
+    }
+}
+
 /// Lines that are printed once for each match, and short lines after a long path.
 #[cfg(unix)]
 #[test]

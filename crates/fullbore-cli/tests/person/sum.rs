@@ -59,7 +59,13 @@ fn keys_and_bytes_are_as_b3sum_has_them() {
         }
     }
     assert_eq!(dir.run("sum --raw -l 1000 in").succeeds().stdout.len(), 1000);
-    keyed("in", &key[1..]).fails(1, &["--keyed", "32 bytes", "31"]);
+    assert_eq!(dir.run("sum --raw --tag in").succeeds().stdout.len(), 32);
+    dir.file("empty", "");
+    dir.run("sum --check empty").fails(1, &["no properly formatted checksum lines"]);
+    let mut b3sum = Command::new(name_binary(dir.path(), "b3sum"));
+    let ended = run(b3sum.arg("--check").arg(dir.at("empty"))).succeeds();
+    assert!(ended.stdout.is_empty() && ended.stderr.is_empty());
+    keyed("in", &key[1..]).fails(1, &["--keyed", "32 key bytes", "31"]);
     keyed("in", &bytes(33, 1)).fails(1, &["--keyed", "more"]);
     keyed("-", &key).fails(1, &["the key was already read from it"]);
     dir.run("sum --raw in in").fails(1, &["--raw"]);

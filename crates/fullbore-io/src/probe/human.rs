@@ -100,7 +100,7 @@ fn file_lines(text: &mut Text, file: &FileFacts) {
     text.line("size", &exact(file.size));
     text.line("allocated", &size(file.allocated));
     if let Some(provenance) = &file.provenance {
-        text.line("never written", &provenance_line(provenance));
+        text.line("never written", &provenance_line(provenance, file.residency.as_ref()));
     }
     if let Some(layout) = &file.layout {
         text.line("extents", &layout_line(layout));
@@ -120,7 +120,7 @@ fn file_lines(text: &mut Text, file: &FileFacts) {
     }
 }
 
-fn provenance_line(provenance: &Provenance) -> String {
+fn provenance_line(provenance: &Provenance, residency: Option<&Residency>) -> String {
     if provenance.size == 0 {
         return "nothing: the file is empty".to_owned();
     }
@@ -130,6 +130,10 @@ fn provenance_line(provenance: &Provenance) -> String {
     }
     match provenance.unwritten {
         Some(0) => {}
+        // Blocks stay reserved until their pages are on the device.
+        Some(bytes) if residency.is_some_and(|found| found.dirty > Some(0) || found.writeback > Some(0)) => {
+            parts.push(format!("{} reserved, or not yet on the device", size(bytes)));
+        }
         Some(bytes) => parts.push(format!("{} reserved", size(bytes))),
         None => parts.push("reserved bytes unknown".to_owned()),
     }

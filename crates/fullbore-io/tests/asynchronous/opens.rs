@@ -1,8 +1,9 @@
 //! Opening and closing, on threads and at once.
 
 use super::*;
+use fullbore_io::file::OpenOptions;
 #[cfg(unix)]
-use fullbore_io::file::{Access, Mode, OpenOptions};
+use fullbore_io::file::{Access, Mode};
 use fullbore_testkit::ground::{NULL, open_handles};
 
 /// tokio#7979: cancelled opens leak descriptors.
@@ -175,7 +176,6 @@ fn closing_the_last_handle_closes_the_descriptor() {
     }
 }
 
-#[cfg(unix)]
 #[test]
 fn a_name_is_removed_by_the_close_and_not_before_its_first_poll() {
     for driver in drivers(1) {

@@ -17,8 +17,6 @@ const MAPPED: [f64; 2] = [-0.05, 0.2];
 const COPIED: [f64; 2] = [-0.1, 0.2];
 /// In a short run, where processors differ more: copies took 0.75 to 1.4 of the time of a mapping.
 const COPIED_SHORT: [f64; 2] = [-0.1, 0.3];
-/// For a comparison of 40 to 100 MB, 1.04 to 1.5 of it.
-const COPIED_PAIR: [f64; 2] = [-0.22, 0.13];
 const DEEP: [f64; 2] = [0.0, 0.15];
 const DEEP_WRITERS: [f64; 2] = [-0.1, 0.15];
 const LARGE: [f64; 2] = [-0.05, 0.2];
@@ -99,12 +97,7 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
         let pair = plan_input.purpose == Purpose::Compare;
         let request = if short_trial || pair { 256 << 10 } else { 512 << 10 };
         let copies = buffered(request, if short_trial || writes { 1 << 20 } else { 4 << 20 });
-        let expected = match (short_trial, pair) {
-            (true, true) => COPIED_PAIR,
-            (true, false) => COPIED_SHORT,
-            (false, _) => COPIED,
-        };
-        add(&mut found.cached, copies, expected);
+        add(&mut found.cached, copies, if short_trial { COPIED_SHORT } else { COPIED });
     }
     if !plan_input.is_cached() {
         // Reads through the page cache complete an almost fully cached file; direct reads would leave it incomplete.

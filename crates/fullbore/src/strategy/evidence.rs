@@ -177,7 +177,7 @@ impl fmt::Display for Reason {
             Self::Seeks => "would make the disk seek",
             Self::PageFaults => "a page fault every few pages costs more than copying them",
             Self::CopiesBytes => {
-                "copying the bytes costs more than mapping them on most processors: comparing took 1.5 times as long"
+                "copying the bytes costs more than mapping them on most machines, up to half more"
             }
             Self::ReadsFromDevice => "would read from the device what memory holds",
             Self::NothingToWaitFor => "gains nothing in the page cache, where requests do not wait",

@@ -278,10 +278,13 @@ impl<'a> Planner<'a> {
         };
         let among_files = plan.plan_input.among_files;
         let same = |one: &Strategy, two: &Strategy| {
-            // The stripe of a single worker has no effect, and one of many files has a stripe of its own.
-            let any = one.workers == 1 || among_files;
+            // The stripe of a single worker has no effect, and one of many files has a stripe of its own. Requests and stripes
+            // divide a mapped part, which is read as a whole.
+            let mapped = one.read.capabilities.mapped;
+            let any = one.workers == 1 || among_files || mapped;
             let stripe = if any { two.stripe } else { one.stripe };
-            Strategy { stripe, ..one.clone() } == *two
+            let request = if mapped { two.request } else { one.request };
+            Strategy { stripe, request, ..one.clone() } == *two
         };
         let work = |plan: &Plan, contenders: &[Contender]| {
             let mut kept: Vec<Contender> = Vec::new();

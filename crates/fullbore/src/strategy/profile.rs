@@ -120,7 +120,8 @@ impl Profile {
         let version = serde_json::from_str::<Format>(&text).map_or(0, |format| format.version);
         if version > VERSION {
             let newer = "written by a newer version";
-            return Err(refused(format!("{newer} (format {version}); this one reads up to {VERSION}")));
+            let refusal = refused(format!("{newer} (format {version}); this one reads up to {VERSION}"));
+            return Err(refusal.advise("use a newer fullbore"));
         }
         serde_json::from_str(&text).map_err(|error| {
             let error = error.to_string();

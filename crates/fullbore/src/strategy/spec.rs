@@ -281,7 +281,8 @@ fn contradiction(method: &'static Method, cache: CachePolicy) -> Option<String> 
 
 fn a_method(name: &str) -> Result<&'static Method, ParseError> {
     method(name).ok_or_else(|| {
-        let names: Vec<_> = methods().map(|method| method.name).collect();
+        let names: Vec<_> =
+            methods().filter(|method| method.capabilities.storage).map(|method| method.name).collect();
         ParseError::new(format!("there is no access method {name:?}: name one of {}", names.join(", ")))
     })
 }

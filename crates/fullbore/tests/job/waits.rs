@@ -3,7 +3,6 @@
 use super::*;
 
 /// A run that waits for a pipe's writer sees its cancellation.
-#[cfg(unix)]
 #[test]
 fn runs_over_idle_pipes_can_be_cancelled() {
     let (_directory, path, _) = directory();

@@ -1,5 +1,6 @@
 //! The quick run, and runs of experiments by name.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -40,7 +41,7 @@ pub(crate) struct MeasureArgs {
 
     /// Measuring time in seconds; the report marks cells that are not precise at its end [default: 85 for the quick
     /// run, else computed from the number of cells]
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(10..=86_400))]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     time: Option<u64>,
 
     /// Target precision of a cell: half-width of the 95% interval of its median, in percent of the median [default:
@@ -134,6 +135,11 @@ const CELL_TIME: f64 = 3.5;
 /// The shortest and the longest default time of a run, in seconds.
 const RUN_TIME: (f64, f64) = (30.0, 1740.0);
 
+fn seconds(text: &str) -> Result<u64, String> {
+    let seconds = text.parse().ok().filter(|seconds| (10..=86_400).contains(seconds));
+    seconds.ok_or_else(|| "expected a number of seconds from 10 to 86400".into())
+}
+
 fn precision(text: &str) -> Result<f64, String> {
     match parse_share(text)? {
         share if share > 0.0 && share <= 0.5 => Ok(share),
@@ -215,6 +221,15 @@ impl MeasureArgs {
         device: Option<(PathBuf, String)>,
         with_fio: bool,
     ) -> Result<(), Exit> {
+        let mut seen = HashSet::new();
+        for directory in &self.dir {
+            if std::fs::canonicalize(directory).is_ok_and(|place| !seen.insert(place)) {
+                return Err(Exit::failure(format!(
+                    "--dir {}: the directory is named twice",
+                    directory.display()
+                )));
+            }
+        }
         let time = self.time(&sets, with_fio)?;
         let folder = ResultsFolder::make(self.output.clone())?;
         let options = Options {

@@ -89,7 +89,7 @@ impl Copy {
         let report = |event: CopyEvent| match event {
             CopyEvent::Copied { source, target, backup, stats } => {
                 let mut line = messages::copied(&source, &target, backup.as_deref());
-                if let Some(stats) = stats.filter(|_| flags.debug) {
+                if let Some(stats) = stats.filter(|_| flags.debug && !flags.attributes_only) {
                     line.extend(messages::details(&stats, &options).into_bytes());
                 }
                 print(&line);

@@ -110,6 +110,12 @@ fn search(
     common: &CommonArgs,
     terminal: bool,
 ) -> Result<(), Exit> {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !fullbore_grep::catches_panics() {
+            report(panic);
+        }
+    }));
     let run = common.begin()?;
     let workers = run.job.spec().workers.unwrap_or_else(fullbore::probe::processors);
     let filter = filter(args, filters.pre_globs.clone())?;

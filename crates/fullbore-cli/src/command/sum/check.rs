@@ -279,6 +279,10 @@ impl VerdictReporter<'_> {
     fn end(&mut self) {
         let List { path, claims, malformed, matched, mismatched, unreadable, kinds, .. } =
             std::mem::take(&mut self.list);
+        // b3sum accepts an empty list.
+        if claims == 0 && malformed == 0 && called() == Some("b3sum") {
+            return;
+        }
         let name = list_name(&path);
         let me = program("");
         let mut text = String::new();

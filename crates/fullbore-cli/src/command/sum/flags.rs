@@ -10,6 +10,7 @@ use fullbore::operation::hash::{self, Blake3Mode, Hash};
 use fullbore_cli::common_args::CommonArgs;
 use fullbore_cli::values::path;
 
+use crate::command::help_list;
 use crate::exit::{self, Exit, program};
 use fullbore_cli::for_each::{expanded, standard_stream};
 
@@ -45,7 +46,7 @@ pub(crate) struct Sum {
     pub(super) tag: bool,
 
     /// Print lines in the format of sha256sum: HEX  FILE (the default for one algorithm)
-    #[arg(long, conflicts_with = "check", overrides_with = "tag")]
+    #[arg(long, overrides_with = "tag")]
     pub(super) untagged: bool,
 
     /// End lines with NUL, and do not escape names
@@ -65,7 +66,7 @@ pub(crate) struct Sum {
     pub(super) no_names: bool,
 
     /// Write the bytes of the sum instead of digits; for one file and one algorithm only
-    #[arg(long, conflicts_with_all = ["check", "tag", "zero", "json"])]
+    #[arg(long, conflicts_with_all = ["check", "zero", "json"])]
     pub(super) raw: bool,
 
     /// Write sums in base64 instead of hexadecimal; --check accepts them in tagged lines and, with -a, in untagged
@@ -118,13 +119,9 @@ pub(crate) struct Sum {
 }
 
 fn algorithms_help() -> String {
-    let mut text = String::from("Algorithms:\n");
-    for known in hash::algorithms() {
-        text.push_str(&format!("  {:<8} {}\n", known.name, known.summary));
-    }
-    for family in FAMILIES {
-        text.push_str(&format!("  {family:<8} the function of this family with --length bits\n"));
-    }
+    let algorithms = hash::algorithms().iter().map(|known| (known.name, known.summary));
+    let families = FAMILIES.map(|family| (family, "the function of this family with --length bits"));
+    let mut text = format!("Algorithms:\n{}", help_list(8, algorithms.chain(families)));
     text.push_str(
         "\nExit status: 0 done, 1 a file could not be read or did not match, or usage error, 3 an input \
          changed while it was read.",
@@ -399,6 +396,6 @@ fn read_key() -> Result<[u8; 32], Exit> {
     read.map_err(|error| Exit::failure(format!("--keyed: standard input: {error}")))?;
     key.as_slice().try_into().map_err(|_| {
         let found = if key.len() > 32 { "more".into() } else { key.len().to_string() };
-        Exit::failure(format!("--keyed: the key must be 32 bytes: standard input has {found}"))
+        Exit::failure(format!("--keyed: expected 32 key bytes on standard input, found {found}"))
     })
 }

@@ -299,7 +299,6 @@ mod tests {
     }
 
     /// A pipe that has no bytes yet does not keep the other workers from the files after it.
-    #[cfg(unix)]
     #[test]
     fn a_silent_pipe_does_not_stop_the_files_after_it() {
         use std::io::Write;

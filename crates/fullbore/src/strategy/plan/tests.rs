@@ -64,6 +64,13 @@ fn a_contender_that_is_tried_on_a_whole_file_has_no_reasons_of_another_choice() 
     assert!(!plan.to_string().contains("\nnot "), "{plan}");
 }
 
+#[test]
+fn mappings_of_the_same_length_are_one_contender() {
+    let spec: StrategySpec = "auto,method=mmap".parse().unwrap();
+    let plan = Planner::new(&spec).decide(counted(1 << 30, 1.0), None, None).unwrap();
+    assert_eq!(plan.contenders.cached.len(), 1, "{plan}");
+}
+
 /// The meter uses the blocks of a mapping in place; for the operations of a program each is copied.
 #[test]
 fn a_measured_mapping_is_not_chosen_for_operations_of_a_program() {
