@@ -78,6 +78,9 @@ fn streams_run_at_once_and_each_has_a_rate() {
 
 #[test]
 fn own_files_chosen_disks_and_flushed_stripes() {
+    if !runs_all("own_files_chosen_disks_and_flushed_stripes") {
+        return;
+    }
     let text = "
         [[experiment.grid]]
         action = 'streams'
