@@ -54,12 +54,9 @@ pub(super) const HALF: f64 = 1.96;
 
 /// Prior standard deviation of the logarithm of a parameter, before any measurement.
 const PRIOR: f64 = 2.0;
-/// The same of a path that resembles another one: its parameters are those of the other, to about this much, times a
-/// common factor, whose logarithm is known to `SCALE`.
-const LIKE: f64 = 1.5;
-const SCALE: f64 = 1.0;
-/// The same of the share by which one processor slows another.
-const SHARING: f64 = 0.7;
+/// The same of a path that resembles another one, whose parameters are its own to about this much; of a factor that all of
+/// them have in common; of the share by which one processor slows another.
+const LIKE: f64 = 1.0;
 /// Deviations at sizes of this many doublings apart, and at as many in flight, are unrelated.
 const REACH: (f64, f64) = (5.0, 3.0);
 /// The deviation from a law that machines show, and the number of points that it is worth beside those of the path.
@@ -67,10 +64,8 @@ const USUAL_DEVIATION: f64 = 0.12;
 const USUAL_POINTS: f64 = 3.0;
 /// Standard deviations of the deviations that loads of equal [`Flights`] share: of the time per request, and of that per byte.
 const FLIGHTS: [f64; 2] = [0.3, 0.15];
-/// The same of loads that one experiment measures: its cells alternate, so they are slowed by the same other programs.
-const EXPERIMENT: f64 = 0.1;
 /// The prior standard deviation of the logarithm of a known time of a request.
-const KNOWN: f64 = 0.35;
+const KNOWN: f64 = 0.5;
 /// Improvement of the misfit that a further parameter must bring (Akaike).
 const PARAMETER: f64 = 2.0;
 /// Logarithm of the smallest piece of a split request, in bytes.
@@ -152,9 +147,9 @@ impl Fit {
         let mut prior = Prior {
             deviations: [deviation; TERMS],
             ties: [tie; TERMS],
-            scale: if basis.like.is_some() { SCALE } else { 0.0 },
+            scale: if basis.like.is_some() { LIKE } else { 0.0 },
         };
-        prior.deviations[Term::Sharing as usize] = SHARING;
+        prior.deviations[Term::Sharing as usize] = LIKE;
         prior.ties[Term::Sharing as usize] = 1.0;
         if basis.request_s.is_some() {
             prior.deviations[Term::Request as usize] = KNOWN;
@@ -239,8 +234,9 @@ impl Fit {
         } else {
             0.0
         };
-        let experiment = if here.experiment == there.experiment { EXPERIMENT.powi(2) } else { 0.0 };
-        (1.0 - UNSHARED) * self.deviation.powi(2) * near + law + flights + experiment
+        // The cells of an experiment alternate, so they are slowed by the same other programs.
+        let experiment = f64::from(u8::from(here.experiment == there.experiment));
+        self.deviation.powi(2) * ((1.0 - UNSHARED) * near + experiment) + law + flights
     }
 
     /// True if the points show the effect of a figure of the load that differs from theirs.
@@ -319,8 +315,8 @@ fn start(overlap: f64, piece: f64, points: &[Point]) -> PathLaw {
 
 /// Improves a law by damped least squares (Levenberg and Marquardt) of the logarithms; returns it with its misfit.
 fn refine(mut law: PathLaw, points: &[Point], prior: &Prior) -> (PathLaw, f64) {
-    // Points of one path differ by more than their errors: a floor keeps the precise ones from deciding alone.
-    let weight = |point: &Point| 1.0 / (point.error.powi(2) + 0.05_f64.powi(2));
+    // Points deviate from a law by more than their errors: the precise ones do not decide alone.
+    let weight = |point: &Point| 1.0 / (point.error.powi(2) + USUAL_DEVIATION.powi(2));
     let began = law.parameters;
     let misfit = |law: &PathLaw| {
         let data: f64 = points.iter().map(|p| weight(p) * residual(law, p).powi(2)).sum();

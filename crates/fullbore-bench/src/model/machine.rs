@@ -79,17 +79,16 @@ impl Model {
         model
     }
 
-    /// Returns the law of the path with the most loads that is similar to this one.
+    /// Returns the law of the path with the most labels in common, of several that with the most loads. Both reach the device, or
+    /// neither does.
     fn like(&self, key: &Labels) -> Option<SimilarPath> {
         let calls = |key: &Labels| path::request_s(key).is_none();
-        let donors = || {
-            self.paths
-                .iter()
-                .filter(|path| loads(&path.members) >= DONOR_LOADS && calls(&path.key) >= calls(key))
-        };
-        let similar = donors().find(|path| path::shared_labels(&path.key) == path::shared_labels(key));
-        let device = path::touches_device(key);
-        let found = similar.or_else(|| donors().find(|path| path::touches_device(&path.key) == device))?;
+        let donors = self.paths.iter().filter(|path| {
+            loads(&path.members) >= DONOR_LOADS
+                && calls(&path.key) >= calls(key)
+                && path::touches_device(&path.key) == path::touches_device(key)
+        });
+        let found = donors.rev().max_by_key(|path| path::labels_in_common(&path.key, key))?;
         Some(found.fit.as_ref()?.similar_path())
     }
 
@@ -135,7 +134,7 @@ impl Model {
 }
 
 /// Number of different requests at which a path needs no similar one.
-const OWN_LOADS: usize = 8;
+const OWN_LOADS: usize = 16;
 /// Number of different requests at which a path's law may serve similar ones.
 const DONOR_LOADS: usize = 3;
 

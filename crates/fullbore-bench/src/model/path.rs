@@ -6,7 +6,7 @@ use fullbore::engine::{self, Availability};
 
 use super::fit::{CellLoad, HALF, Point};
 use super::law::{Flights, Load};
-use crate::document::{CacheState, Cell, Labels, Operation};
+use crate::document::{CacheState, Cell, Labels};
 use crate::stats::{Bootstrap, Estimate, student_t_quantile};
 
 /// Name of the methods that bypass the page cache, taken together.
@@ -242,17 +242,19 @@ pub(super) fn touches_device(key: &Labels) -> bool {
         || key.flush == Some(true)
 }
 
-/// Returns the labels that similar paths share: the same work at the device or in memory, by any method.
-pub(super) fn shared_labels(key: &Labels) -> Labels {
-    Labels {
-        operation: key.operation.clone(),
-        order: key.order.clone(),
-        cache: key.cache,
-        cache_policy: key.bypasses_cache().then(|| "direct".into()),
-        flush: key.flush,
-        file_state: key.file_state.clone().filter(|_| key.operation != Operation::Read),
-        ..Labels::default()
-    }
+/// Returns the number of labels that two paths have in common, of those that change the work.
+pub(super) fn labels_in_common(one: &Labels, other: &Labels) -> usize {
+    let equal = [
+        one.operation == other.operation,
+        one.method == other.method,
+        one.order == other.order,
+        one.cache == other.cache,
+        one.flush == other.flush,
+        one.file_state == other.file_state,
+        one.allocation == other.allocation,
+        one.variant == other.variant,
+    ];
+    equal.into_iter().filter(|equal| *equal).count()
 }
 
 /// Formats the labels of a path: `read, direct, sequential`.
