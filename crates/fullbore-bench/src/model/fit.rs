@@ -235,7 +235,7 @@ impl Fit {
             0.0
         };
         // The cells of an experiment alternate, so they are slowed by the same other programs.
-        let experiment = f64::from(u8::from(here.experiment == there.experiment));
+        let experiment = f64::from(here.experiment == there.experiment);
         self.deviation.powi(2) * ((1.0 - UNSHARED) * near + experiment) + law + flights
     }
 
