@@ -276,11 +276,11 @@ impl<'a> Planner<'a> {
             spec: self.spec.clone(),
             selections: Arc::default(),
         };
-        let among_files = plan.plan_input.among_files;
+        let (among_files, writes) = (plan.plan_input.among_files, plan.plan_input.target.is_file());
         let same = |one: &Strategy, two: &Strategy| {
             // The stripe of a single worker has no effect, and one of many files has a stripe of its own. Requests and stripes
-            // divide a mapped part, which is read as a whole.
-            let mapped = one.read.capabilities.mapped;
+            // divide a mapped part, which is read as a whole, but not the writes.
+            let mapped = one.read.capabilities.mapped && !writes;
             let any = one.workers == 1 || among_files || mapped;
             let stripe = if any { two.stripe } else { one.stripe };
             let request = if mapped { two.request } else { one.request };
