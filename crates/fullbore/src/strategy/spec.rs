@@ -137,7 +137,7 @@ impl fmt::Display for StrategySpec {
 fn named(name: &str) -> Result<StrategySpec, ParseError> {
     let named = NAMED.iter().find(|named| named.name == name).ok_or_else(|| {
         let names = NAMED.iter().map(|named| named.name);
-        let names: Vec<_> = names.chain(methods().map(|method| method.name)).collect();
+        let names: Vec<_> = names.chain(method_names()).collect();
         ParseError::new(format!(
             "there is no strategy {name:?}: name one of auto, {}, or give fields such as method=buffered,request=256K",
             names.join(", ")
@@ -279,10 +279,14 @@ fn contradiction(method: &'static Method, cache: CachePolicy) -> Option<String> 
     }
 }
 
+/// The names of the methods that move bytes.
+fn method_names() -> impl Iterator<Item = &'static str> {
+    methods().filter(|method| method.capabilities.storage).map(|method| method.name)
+}
+
 fn a_method(name: &str) -> Result<&'static Method, ParseError> {
     method(name).ok_or_else(|| {
-        let names: Vec<_> =
-            methods().filter(|method| method.capabilities.storage).map(|method| method.name).collect();
+        let names: Vec<_> = method_names().collect();
         ParseError::new(format!("there is no access method {name:?}: name one of {}", names.join(", ")))
     })
 }
