@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use fullbore::Result;
-use fullbore::error::{Error, ErrorKind};
+use fullbore::error::{Error, ErrorKind, panic_text};
 use fullbore::probe::{self, DeviceCounters, DeviceNumber, ProcessUsage, SystemUsage};
 
 use crate::action::{
@@ -24,8 +24,7 @@ const FROM_DEVICE: f64 = 0.5;
 /// Does work whose panic is returned as an error, because runtimes of peers panic if they cannot start a thread.
 pub(crate) fn catching(work: impl FnOnce() -> Result<Sample>) -> Result<Sample> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let what = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked");
+        let what = panic_text(&*panic).unwrap_or("it panicked");
         Err(Error::new(ErrorKind::Io, "measure", "", what.to_owned()).without_path())
     })
 }

@@ -6,6 +6,7 @@ use std::io::{self, Read, Result, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+use fullbore::error::panic_text;
 use grep_printer::{ColorSpecs, JSON, Standard, Stats, Summary};
 use grep_searcher::{BinaryDetection, Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
 use termcolor::{Buffer, ColorSpec, HyperlinkSpec, WriteColor};
@@ -212,9 +213,7 @@ fn run<S: Sink<Error = io::Error>>(
     let result = catch_unwind(search);
     SEARCHING.set(false);
     result.unwrap_or_else(|panic| {
-        let text =
-            panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
-        let text = text.unwrap_or("unknown");
+        let text = panic_text(&*panic).unwrap_or("unknown");
         Err(io::Error::other(format!("the searching library failed with these flags ({text})")))
     })
 }

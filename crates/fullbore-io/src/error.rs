@@ -1,6 +1,7 @@
 //! The error type, with path, operation, offset, cause and advice, and the error of parsing a text that names no value.
 #![forbid(unsafe_code)]
 
+use std::any::Any;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,12 @@ use crate::sys::{Code, InUse};
 
 /// `Result` with this crate's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// The message of a caught panic, if it is a text.
+#[doc(hidden)]
+pub fn panic_text(panic: &(dyn Any + Send)) -> Option<&str> {
+    panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied())
+}
 
 /// The category of an [`Error`], for exit codes and decisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

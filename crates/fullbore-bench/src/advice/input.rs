@@ -2,7 +2,9 @@
 
 use fullbore::strategy::{CacheState as JobCache, ProfileJob};
 
-use crate::document::{Allocation, CacheState, Cell, FileState, Findings, Labels, Operation, Summary};
+use crate::document::{
+    Allocation, CacheState, Cell, FileState, Findings, Labels, Operation, Summary, is_ordinary,
+};
 use crate::grouping::{self, distinct};
 use crate::stats::Estimate;
 
@@ -90,12 +92,7 @@ pub(super) fn ids<'a: 'b, 'b>(cells: impl IntoIterator<Item = &'b EligibleCell<'
 
 /// True for fullbore's own cells: one stream to one disk, at full speed, without a memory limit.
 pub(super) fn is_usual(labels: &Labels) -> bool {
-    labels.peer.is_none()
-        && labels.load_per_s.is_none()
-        && labels.memory_limit_bytes.is_none()
-        && labels.streams.is_none()
-        && labels.targets.is_none()
-        && labels.offset_bytes.is_none_or(|n| n == 0)
+    is_ordinary(labels) && labels.streams.is_none() && labels.targets.is_none()
 }
 
 /// Source of the bytes that a cell reads, or destination of those it writes.

@@ -23,15 +23,13 @@ fn help_list<'a>(width: usize, entries: impl IntoIterator<Item = (&'a str, &'a s
     for (name, description) in entries {
         let mut line = format!("  {name:<width$}");
         for word in description.split(' ') {
-            if line.trim_start_matches('\n').len() + 1 + word.len() > 80 {
-                text.push_str(&line);
-                line = format!("\n  {:width$}", "");
+            if line.len() + 1 + word.len() > 80 {
+                text += &(line + "\n");
+                line = format!("  {:width$}", "");
             }
-            line.push(' ');
-            line.push_str(word);
+            line = line + " " + word;
         }
-        text.push_str(&line);
-        text.push('\n');
+        text += &(line + "\n");
     }
     text
 }
