@@ -56,8 +56,12 @@ pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Op
             one.zip(first)
         });
         let (expected, deviation) = match known {
-            // The interval is about four standard deviations long. A rate measured yesterday holds today within 5%.
-            Some((one, first)) => ((one.rate / first.rate).ln(), ((one.high / one.low).ln() / 4.0).max(0.05)),
+            // The interval is about four standard deviations long; a single sample has none. A rate measured yesterday holds
+            // today within 5%.
+            Some((one, first)) => {
+                let measured = ((one.high / one.low).ln() / 4.0).max(0.05);
+                ((one.rate / first.rate).ln(), if one.high > one.low { measured } else { deviation })
+            }
             None => (expected, deviation),
         };
         list.push(Contender { strategy, expected, deviation });

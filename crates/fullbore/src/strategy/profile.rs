@@ -123,10 +123,16 @@ impl Profile {
             let refusal = refused(format!("{newer} (format {version}); this one reads up to {VERSION}"));
             return Err(refusal.advise("use a newer fullbore"));
         }
-        serde_json::from_str(&text).map_err(|error| {
+        let mut profile: Self = serde_json::from_str(&text).map_err(|error| {
             let error = error.to_string();
             refused(format!("not a profile ({})", clipped(&error))).advise("delete it")
-        })
+        })?;
+        // A rate outside its interval, or none, is a damaged figure.
+        let is_rate = |one: &Measured| 0.0 < one.low && one.low <= one.rate && one.rate <= one.high;
+        for entry in profile.file_systems.values_mut().flat_map(|system| &mut system.entries) {
+            entry.ranked.retain(is_rate);
+        }
+        Ok(profile)
     }
 
     /// Writes the profile, complete or not at all; creates its directory.
@@ -212,6 +218,25 @@ mod tests {
         std::fs::write(&path, "no JSON").unwrap();
         let error = Profile::load(&path).unwrap_err().to_string();
         assert!(error.contains("not a profile") && error.contains("delete"), "{error}");
+    }
+
+    #[test]
+    fn damaged_figures_are_left_out() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("profile.json");
+        let ranked = [("0", "1", "2"), ("1", "2", "3"), ("2", "1", "3"), ("-3", "-2", "-1"), ("1", "2", "0")]
+            .map(|(low, rate, high)| {
+                format!(r#"{{"strategy": "method=mmap", "rate": {rate}, "low": {low}, "high": {high}}}"#)
+            });
+        let entry =
+            format!(r#"{{"job": "read, warm", "measured": "2026-01-02", "ranked": [{}]}}"#, ranked.join(","));
+        let text = format!(
+            r#"{{"version": 1, "file_systems": {{"k": {{"directory": "/", "entries": [{entry}]}}}}}}"#
+        );
+        std::fs::write(&path, text).unwrap();
+        let profile = Profile::load(&path).unwrap();
+        let rates = |entry: &Entry| entry.ranked.iter().map(|one| one.rate).collect::<Vec<_>>();
+        assert_eq!(profile.entry("k", ProfileJob::Read(CacheState::Warm)).map(rates), Some(vec![2.0]));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::lease::{Lease, Parts, Settings, Spent};
 use super::parts::{RunInput, grain, regions};
 use super::*;
 use crate::strategy::{Contender, Selections, Strategy, StrategySpec, Tried};
-use fullbore_io::engine::method;
+use fullbore_io::engine::{CachePolicy, method};
 #[cfg(target_os = "linux")]
 use fullbore_io::file::File;
 #[cfg(target_os = "linux")]
@@ -209,6 +209,40 @@ fn a_rate_that_falls_or_rises_starts_another_trial() {
         }
         let last = if choices[1].starts_with("read") { "mmap" } else { "buffered" };
         assert!(simulated.bytes(last) > len / 3, "{simulated:?}");
+    }
+}
+
+/// A trial of some hundred MiB is not too long for 64 GiB: another one begins long before a quarter of them.
+#[test]
+fn a_change_early_in_a_long_run_is_noticed() {
+    let (run, len) = (Fixture::default(), 65_536 * MIB);
+    let leases = run.leases([parts(false, 0..len, &[("uring", 2), ("buffered", 2)])]);
+    let moved = Cell::new(0);
+    let simulated = simulate(&leases, 2, len, |name, _| {
+        moved.set(moved.get() + 1);
+        let first = moved.get() < 2_000;
+        let cost = if (name == "uring") == first { 1e-4 } else { 4e-4 };
+        (cost, cost)
+    });
+    let list = run.selections.list();
+    assert!(list.len() == 2 && list[1].chosen.starts_with("method=buffered,"), "{list:?}");
+    assert!(simulated.bytes("buffered") > len * 9 / 10, "{simulated:?}");
+}
+
+/// If the state of the page cache is unknown, parts that arrive faster than from any device are not read from the device.
+#[test]
+fn parts_that_arrive_at_the_rate_of_memory_are_not_read_directly() {
+    let direct = || Strategy { read_cache: CachePolicy::Direct, ..contender("direct", 2) };
+    for (seconds, tried) in [(0.5e-4, false), (20e-4, true)] {
+        let (run, len) = (Fixture::default(), 1024 * MIB);
+        let leases = run.leases([parts_of(true, 0..len, [contender("buffered", 2), direct()])]);
+        simulate(&leases, 2, len, |name, _| {
+            let cost = if name == "direct" { 10e-4 } else { seconds };
+            (cost, cost)
+        });
+        let list = run.selections.list();
+        let direct = list[0].tried.iter().any(|tried| tried.name.starts_with("direct"));
+        assert_eq!(direct, tried, "{list:?}");
     }
 }
 

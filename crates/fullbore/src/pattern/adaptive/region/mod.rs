@@ -1,7 +1,11 @@
 //! A region: parts of the file in one state of the page cache, its contenders, and their measurements.
 
+mod monitoring;
+
 use std::collections::VecDeque;
 use std::ops::Range;
+
+use fullbore_io::engine::CachePolicy;
 
 use super::belief::{Belief, Measurement, Samples, beliefs, choice, combined, expected_after, leader};
 use super::lease::{Lease, MAPPED, Parts, Settings, Slice, Spent, cut, short_lease};
@@ -22,14 +26,13 @@ const LEASES: u64 = 3;
 const FILLS: u64 = 3;
 /// The most rounds of a trial.
 const ROUNDS: u32 = 6;
-/// The expected band: a logarithmic rate that is lower or higher by this, twice in a row, starts another trial.
-const BAND: f64 = 0.3;
-/// No trial is repeated in a region shorter than this, in bytes.
-const RETRY: u64 = 64 << 20;
 /// The expected logarithmic rate of the neighbours of a choice, relative to it, and its standard deviation.
 const NEIGHBOUR: (f64, f64) = (-0.05, 0.05);
 /// The standard deviation of a logarithmic rate after the conditions have changed.
 const UNKNOWN: f64 = 0.3;
+/// The rate above which parts are taken to come from the page cache if the system does not report its state, in bytes per second:
+/// the kernel reads ahead more slowly from almost any device.
+const READ_AHEAD: f64 = 4e9;
 
 #[derive(Debug)]
 enum Phase {
@@ -64,8 +67,9 @@ pub(super) struct Region {
     last: Option<Strategy>,
     /// The slices of the current trial or choice.
     slices: Vec<Slice>,
-    /// Bytes leased in the current trial, and since the last one ended.
+    /// Bytes leased in the current trial, in the last one, and since that one ended.
     trial: u64,
+    last_trial: u64,
     since: u64,
     phase: Phase,
     grain: u64,
@@ -91,6 +95,7 @@ impl Region {
             last: None,
             slices: Vec::new(),
             trial: 0,
+            last_trial: 0,
             since: 0,
             phase: Phase::Running { expected: None, outside: 0 },
             grain: settings.grain,
@@ -315,13 +320,24 @@ impl Region {
         let priors = self.contenders.iter().map(|contender| (contender.expected, contender.deviation));
         let mut priors: Vec<_> = priors.collect();
         let known = beliefs(&priors, &samples, noise);
-        // A device whose limit another contender exceeds is not at its limit.
-        let Some(deepest) = leader(&known.0).filter(|&leader| self.is_deep(leader)) else { return known };
+        let Some(first) = leader(&known.0) else { return known };
+        let (rate, relative) = (samples[first].mean.exp(), known.0[first].relative);
         for (place, prior) in priors.iter_mut().enumerate().filter(|(place, _)| samples[*place].is_empty()) {
-            let (gain, deviation) = self.expected_after(deepest, place, samples[deepest].mean.exp());
-            *prior = combined(*prior, (known.0[deepest].relative + gain, deviation));
+            if self.is_deep(first) {
+                // A device whose limit another contender exceeds is not at its limit.
+                let (gain, deviation) = self.expected_after(first, place, rate);
+                *prior = combined(*prior, (relative + gain, deviation));
+            } else if self.cached && self.is_direct(place) && !self.is_direct(first) && rate > READ_AHEAD {
+                // The state of the page cache is unknown, but no device delivers so much to it.
+                *prior = (relative + (READ_AHEAD / rate).ln(), UNKNOWN);
+            }
         }
         beliefs(&priors, &samples, noise)
+    }
+
+    /// True if a contender bypasses the page cache.
+    fn is_direct(&self, contender: usize) -> bool {
+        self.contenders[contender].strategy.read_cache == CachePolicy::Direct
     }
 
     /// True if a contender keeps many requests in flight at the device, and its CPU time is known.
@@ -437,6 +453,7 @@ impl Region {
         settings.selections.add(Selection { after, cached, tried, chosen }, learn);
         self.confirmed = if self.last.as_ref() == Some(&contender.strategy) { self.confirmed + 1 } else { 1 };
         self.last = Some(contender.strategy.clone());
+        self.last_trial = self.trial;
         // The next trial begins with it.
         match self.all.iter().position(|other| other.strategy == contender.strategy) {
             Some(place) => self.all[..=place].rotate_right(1),
@@ -459,37 +476,5 @@ impl Region {
         }
         // Not measured: no trial has this epoch.
         Some(Lease { epoch: 0, trial: false, strategy, ..lease.clone() })
-    }
-
-    /// Forgets what was measured with fewer workers: the other region has ended.
-    pub(super) fn forget(&mut self) {
-        self.refined = (0, 0, 0);
-        match &mut self.phase {
-            Phase::Running { expected, outside } => (*expected, *outside) = (None, 0),
-            Phase::Trying { .. } if self.left > 0 && self.slices.iter().any(|slice| slice.shared) => {
-                self.begin(self.contenders.clone());
-            }
-            Phase::Trying { .. } => {}
-        }
-    }
-
-    /// Compares the last slice of the chosen strategy with the expected rate; true if another trial is due.
-    fn watch(&mut self) -> bool {
-        // The engines of the choice start in its first slice.
-        let rate = self.slices.get(1..).and_then(|slices| slices.last()?.rate());
-        let Phase::Running { expected, outside } = &mut self.phase else { return false };
-        let Some(rate) = rate else { return false };
-        let Some(known) = expected else {
-            *expected = Some(rate);
-            return false;
-        };
-        if (*known - rate).abs() <= BAND {
-            *outside = 0;
-            *known += 0.2 * (rate - *known);
-            return false;
-        }
-        *outside += 1;
-        let enough = self.since >= (self.total / 8) << self.confirmed.min(8);
-        *outside > 1 && self.tried > 1 && self.left >= RETRY && enough
     }
 }
