@@ -283,6 +283,18 @@ pub fn summary(document: &Document, options: TableOptions) -> String {
     let mut sheet = Sheet::new(options.width, options.colour);
     head(&mut sheet, document);
     headlines(&mut sheet, document, DEVICE_FACTS);
+    // The largest significant regret, or the most precise of all.
+    let weight = |found: &&Regret| match found.regret {
+        Estimate { value, low, .. } if low > 0.0 => (1, value),
+        Estimate { low, high, .. } => (0, low - high),
+    };
+    let regret = document.findings.regrets.iter().max_by(|a, b| {
+        let ((a, first), (b, second)) = (weight(a), weight(b));
+        a.cmp(&b).then(first.total_cmp(&second))
+    });
+    if let Some(regret) = regret {
+        sheet.columns(&[("Auto", NAME)], &regret.words());
+    }
     let recommended = &document.findings.use_this;
     if !recommended.is_empty() {
         sheet.heading("Use this");
@@ -313,23 +325,8 @@ pub fn summary(document: &Document, options: TableOptions) -> String {
     if lead.is_empty() && !rest.is_empty() {
         entries.push(entry(NO_DEFAULT.into()));
     }
-    // The largest significant one, or the most precise of all.
-    let weight = |found: &Regret| match found.regret {
-        Estimate { value, low, .. } if low > 0.0 => (1, value),
-        Estimate { low, high, .. } => (0, low - high),
-    };
-    let regret = document.findings.regrets.iter().max_by(|a, b| {
-        let ((a, first), (b, second)) = (weight(a), weight(b));
-        a.cmp(&b).then(first.total_cmp(&second))
-    });
-    let regret = regret.map(|found| entry(found.text())).filter(|entry| entry.lines() + FRAME <= room);
-    room = room.saturating_sub(regret.as_ref().map_or(0, Sheet::lines));
     add(&mut sheet, "Advice", entries, rest.len(), &mut room);
-    sheet.text.extend(regret.map(|entry| entry.text));
     // Advice comes first: the experiments have the room that it leaves.
-    if room <= FRAME {
-        return sheet.text + &last.text;
-    }
     let all = experiments(&document.experiments, &document.cells);
     let sentences = all.iter().filter_map(|experiment| {
         let sentence =
@@ -361,12 +358,10 @@ fn headlines(sheet: &mut Sheet, document: &Document, most: usize) {
     }
 }
 
-/// Adds a heading, the entries that there is room for, and a line about the others and `more` of them; nothing if there are none.
+/// Adds a heading, the entries that there is room for, and a line about the others and `more` of them; nothing if there are none
+/// to show or to mention.
 fn add(sheet: &mut Sheet, heading: &str, entries: Vec<Sheet>, more: usize, room: &mut usize) {
     let all = entries.len() + more;
-    if all == 0 {
-        return;
-    }
     let mut left = room.saturating_sub(FRAME);
     let fits = |entry: &Sheet| {
         let fits = entry.lines() <= left;
@@ -374,6 +369,9 @@ fn add(sheet: &mut Sheet, heading: &str, entries: Vec<Sheet>, more: usize, room:
         fits
     };
     let shown: Vec<Sheet> = entries.into_iter().take_while(fits).collect();
+    if shown.is_empty() && more == 0 {
+        return;
+    }
     sheet.heading(heading);
     shown.iter().for_each(|entry| sheet.text += &entry.text);
     if all > shown.len() {

@@ -216,11 +216,18 @@ pub struct Regret {
 }
 
 impl Regret {
-    /// Formats the regret: `auto: within 2% of the best of 4 strategies for scan, warm`.
+    /// Formats the regret: `auto: within 2% of the best of 4 strategies for scan, warm`. A significant one names the strategy.
     pub fn text(&self) -> String {
+        let Estimate { low, high, .. } = self.regret;
+        let strategy = (low > 0.0 && high > DEFAULT_MARGIN).then(|| format!(", `{}`", self.strategy));
+        format!("auto: {}{}", self.words(), strategy.unwrap_or_default())
+    }
+
+    /// Formats the regret without the name of a strategy: `within 2% of the best of 4 strategies for scan, warm`.
+    pub(crate) fn words(&self) -> String {
         /// An interval that includes 0 and ends beyond this means only that the difference is not significant.
         const WIDE: f64 = 0.1;
-        let Self { job, strategy, strategies, regret, .. } = self;
+        let Self { job, strategies, regret, .. } = self;
         let [value, low, high] = [regret.value, regret.low, regret.high].map(units::percent);
         let others = units::count(*strategies, "strategy").replace("strategys", "strategies");
         let interval = match regret.has_interval() {
@@ -229,13 +236,13 @@ impl Regret {
         };
         if regret.high < 0.0 {
             let less = units::percent(-regret.value);
-            format!("auto: {less} less time than the best of {others} for {job} ({interval})")
+            format!("{less} less time than the best of {others} for {job} ({interval})")
         } else if regret.high <= DEFAULT_MARGIN || regret.low <= 0.0 && regret.high <= WIDE {
-            format!("auto: within {high} of the best of {others} for {job}")
+            format!("within {high} of the best of {others} for {job}")
         } else if regret.low > 0.0 {
-            format!("auto: {value} more time than the best of {others} for {job} ({interval}), `{strategy}`")
+            format!("{value} more time than the best of {others} for {job} ({interval})")
         } else {
-            format!("auto: no significant difference from the best of {others} for {job} ({interval})")
+            format!("no significant difference from the best of {others} for {job} ({interval})")
         }
     }
 }

@@ -127,7 +127,7 @@ impl DeviceVariation {
             percent => format!("{percent:+.0}%").replace('-', "−"),
         };
         let scale = time_scale_s.map_or_else(
-            || "from sample to sample".into(),
+            || "between samples".into(),
             |scale| format!("over about {}", units::seconds(scale)),
         );
         format!("{}s vary from {} to {} of the median {scale}", self.operation, share(low), share(high))

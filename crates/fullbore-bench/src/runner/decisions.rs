@@ -9,9 +9,9 @@ use crate::stats::{contenders, median};
 /// Ratio to half of the peak within which a cell may be the half-power point.
 const NEAR_HALF: f64 = 1.25;
 
-/// Maximum number of cells of a group that share the time of its decision, the fastest: samples of all others would be
-/// too few for any.
-const FINALISTS: usize = 3;
+/// Maximum number of cells of a group that share the time of its decision, besides the fastest: samples of all others would
+/// be too few for any.
+const CHALLENGERS: usize = 2;
 
 /// Stage of a set: what the remaining time is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,13 +126,19 @@ impl Decisions {
                     && group.half_power
                     && (peak / 2.0 / NEAR_HALF..=peak / 2.0 * NEAR_HALF).contains(&median)
             };
-            let contends = contenders(&own);
-            let mut order: Vec<usize> = (0..own.len()).filter(|&place| contends[place]).collect();
-            order.sort_by(|&a, &b| medians[b].total_cmp(&medians[a]));
-            let finalists = &order[..order.len().min(if ending { 1 } else { FINALISTS })];
+            // Those that may exceed the fastest by most, since they have few samples or vary.
+            let mut challengers: Vec<(f64, usize)> = contenders(&own)
+                .into_iter()
+                .enumerate()
+                .filter_map(|(place, highest)| Some((highest?, place)))
+                .filter(|&(_, place)| !ending && medians[place] < peak)
+                .collect();
+            challengers.sort_by(|a, b| b.0.total_cmp(&a.0));
+            challengers.truncate(CHALLENGERS);
             for (place, &index) in group.cells.iter().enumerate() {
                 let median = medians[place];
-                open[index] |= finalists.contains(&place) || median == peak || near(median);
+                let challenges = challengers.iter().any(|&(_, challenger)| challenger == place);
+                open[index] |= challenges || median == peak || near(median);
             }
         }
         open

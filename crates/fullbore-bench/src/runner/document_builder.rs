@@ -244,13 +244,18 @@ impl DocumentBuilder {
         document
     }
 
-    /// Returns the profile's entries of the run: for each job the measured strategies, the best first.
+    /// Returns the profile's entries of the run: for each job the measured strategies, the best first. A job has no entry if
+    /// `auto`, which the entry would guide, is faster than all of them.
     pub(super) fn profile(&self, document: &Document) -> FileSystem {
         let date = document.run.started.split('T').next().unwrap_or_default().to_owned();
         let comparable = comparable_cells(&document.cells, self.run.regime);
         let candidates = candidates(&comparable);
         let entries = ProfileJob::all()
             .filter_map(|(job, name)| {
+                let mut regrets = document.findings.regrets.iter().filter(|found| found.job == name);
+                if regrets.any(|found| found.regret.high < 0.0) {
+                    return None;
+                }
                 let (_, cells) = candidates.iter().find(|(known, _)| **known == name)?;
                 let mut ranked: Vec<(&str, Measured)> = cells
                     .iter()

@@ -80,13 +80,14 @@ const EQUAL: f64 = 0.03;
 const FEWEST: usize = 3;
 
 /// Returns the candidates that need more samples, given the rates of each: those that may be the best, except those that are
-/// known to ±1.5%, are not the fastest now and may be within 3% of it.
+/// known to ±1.5%, are not the fastest now and may be within 3% of it. Each has the logarithm of the highest rate that it may
+/// have; the others have `None`.
 ///
 /// The intervals are a confidence sequence (Robbins' normal mixture, Howard and others 2021): valid for all numbers of
 /// samples at once, so that a look after every round eliminates the best candidate with a probability of at most 5%.
 /// All candidates share the deviation of their logarithms. A candidate with fewer than three samples is never
 /// eliminated.
-pub fn contenders(rates: &[Vec<f64>]) -> Vec<bool> {
+pub fn contenders(rates: &[Vec<f64>]) -> Vec<Option<f64>> {
     let finite =
         |rates: &Vec<f64>| rates.iter().map(|rate| rate.ln()).filter(|log| log.is_finite()).collect();
     let logs: Vec<Vec<f64>> = rates.iter().map(finite).collect();
@@ -96,7 +97,7 @@ pub fn contenders(rates: &[Vec<f64>]) -> Vec<bool> {
         freedom += logs.len().saturating_sub(1) as f64;
     }
     if freedom == 0.0 {
-        return vec![true; rates.len()];
+        return vec![Some(f64::INFINITY); rates.len()];
     }
     // The deviation itself is uncertain: with few degrees of freedom its upper bound counts.
     let of = |sum: f64, freedom: f64| (sum / freedom).sqrt() * (1.0 + 1.0 / freedom.sqrt());
@@ -113,16 +114,16 @@ pub fn contenders(rates: &[Vec<f64>]) -> Vec<bool> {
         .filter(|logs| logs.len() >= FEWEST)
         .map(|logs| mean(logs) - half(logs))
         .fold(f64::NEG_INFINITY, f64::max);
-    let may_be_best = |logs: &Vec<f64>| logs.len() < FEWEST || mean(logs) + half(logs) >= lowest;
+    let highest = |logs: &Vec<f64>| if logs.len() < FEWEST { f64::INFINITY } else { mean(logs) + half(logs) };
     let any = logs.iter().filter(|logs| !logs.is_empty());
     let fastest = any.map(|logs| mean(logs)).fold(f64::NEG_INFINITY, f64::max);
-    let open: Vec<bool> = logs.iter().map(may_be_best).collect();
     // Candidates that are known to be equal need no more samples than the fastest.
     let settled = |logs: &Vec<f64>| {
         let (mean, half) = (mean(logs), half(logs));
         2.0 * half <= EQUAL && mean < fastest && mean + half >= fastest - EQUAL
     };
-    logs.iter().zip(open).map(|(logs, open)| open && !settled(logs)).collect()
+    let open = |logs: &Vec<f64>| Some(highest(logs)).filter(|highest| *highest >= lowest && !settled(logs));
+    logs.iter().map(open).collect()
 }
 
 /// Returns the half-width, for all numbers of samples at once, of the interval of a mean of `n` samples.
@@ -172,7 +173,7 @@ mod tests {
             }
             // Eliminated candidates do not return.
             let now = contenders(&rates);
-            open.iter_mut().zip(now).for_each(|(open, now)| *open &= now);
+            open.iter_mut().zip(now).for_each(|(open, now)| *open &= now.is_some());
         }
         let counts = rates.iter().map(Vec::len).collect();
         (open, counts)
@@ -212,15 +213,17 @@ mod tests {
         let near = |rate: f64, noise: f64, n: u32| -> Vec<f64> {
             (0..n).map(|i| rate * (noise * (f64::from(i % 3) - 1.0)).exp()).collect()
         };
-        assert_eq!(contenders(&[near(1.0, 0.3, 6), near(0.95, 0.001, 1000)]), [true, true]);
-        assert_eq!(contenders(&[near(1.0, 0.3, 6), near(0.99, 0.001, 1000)]), [true, false]);
+        let open = |other: f64| contenders(&[near(1.0, 0.3, 6), near(other, 0.001, 1000)]);
+        assert!(matches!(open(0.95)[..], [Some(noisy), Some(known)] if noisy > known));
+        assert!(matches!(open(0.99)[..], [Some(_), None]));
     }
 
     #[test]
     fn few_samples_decide_nothing() {
-        assert_eq!(contenders(&[vec![1.0], vec![9.0]]), [true, true]);
-        assert_eq!(contenders(&[vec![], vec![9.0, 9.1, 9.0]]), [true, true]);
-        assert_eq!(contenders(&[]), Vec::<bool>::new());
+        let open = |rates: &[Vec<f64>]| contenders(rates).iter().filter(|highest| highest.is_some()).count();
+        assert_eq!(open(&[vec![1.0], vec![9.0]]), 2);
+        assert_eq!(open(&[vec![], vec![9.0, 9.1, 9.0]]), 2);
+        assert_eq!(open(&[]), 0);
     }
 
     #[test]
