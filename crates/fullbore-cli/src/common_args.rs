@@ -143,9 +143,10 @@ impl CommonArgs {
         let progress = Arc::new(Progress::default());
         let mut job = self.job()?.progress(progress.clone());
         let mut learned = None;
-        if let Some(profile) = load_profile(!self.no_learn && learning_allowed()) {
-            learned.clone_from(&profile.learned);
-            job = job.profile(profile);
+        if let Some(path) = Profile::default_path() {
+            learned = (!self.no_learn && learning_allowed()).then(|| Learned::load(&Learned::path(&path)));
+            let figures = learned.clone();
+            job = job.profile_from(move || Profile { learned: figures, ..load_profile(&path) });
         }
         let (output, plans) = (Output::new(), Arc::default());
         if self.explain {
@@ -343,17 +344,14 @@ fn learning_allowed() -> bool {
     std::env::var_os("FULLBORE_LEARN").is_none_or(|value| value != "0")
 }
 
-/// Loads the profile, with the figures of earlier runs if the command learns. A broken profile is reported and ignored; one
-/// that cannot be reached is ignored silently, because a service may have the home of another user. The command still runs.
-fn load_profile(learns: bool) -> Option<Profile> {
-    let path = Profile::default_path()?;
-    let profile = Profile::load(&path).unwrap_or_else(|error| {
+/// Loads the profile. A broken one is reported and ignored; one that cannot be reached is ignored silently, because a service
+/// may have the home of another user. The command still runs.
+fn load_profile(path: &Path) -> Profile {
+    Profile::load(path).unwrap_or_else(|error| {
         let unreachable = matches!(error.code(), Some(Code::ACCESS_DENIED | Code::NOT_DIRECTORY));
         if !unreachable {
             Exit::eprint(&format!("{}: {error}; continuing without it\n", program("")));
         }
         Profile::default()
-    });
-    let learned = learns.then(|| Learned::load(&Learned::path(&path)));
-    Some(Profile { learned, ..profile })
+    })
 }

@@ -14,7 +14,7 @@ use crate::pattern::{
     OrderedSender, Progress, Stats, Worker,
 };
 use crate::strategy::{
-    LEAST_BUDGET, Plan, PlanInput, Planner, Profile, Purpose, Serial, StrategySpec, WORKER_LIMIT,
+    LEAST_BUDGET, LazyProfile, Plan, PlanInput, Planner, Profile, Purpose, Serial, StrategySpec, WORKER_LIMIT,
 };
 use fullbore_io::engine::CachePolicy;
 use fullbore_io::error::{ParseError, Result};
@@ -48,7 +48,7 @@ pub struct Job {
     memory_limit: Option<u64>,
     durability: Durability,
     pub(crate) progress: Arc<Progress>,
-    profile: Option<Arc<Profile>>,
+    profile: Option<Arc<LazyProfile>>,
     planned: Option<OnPlan>,
 }
 
@@ -117,7 +117,13 @@ impl Job {
 
     /// Uses the measurements that `fullbore bench` saved on this machine.
     pub fn profile(self, profile: Profile) -> Self {
-        Self { profile: Some(Arc::new(profile)), ..self }
+        self.profile_from(move || profile)
+    }
+
+    /// Calls `load` for the profile when the first decision needs it: small files need none.
+    #[doc(hidden)]
+    pub fn profile_from(self, load: impl FnOnce() -> Profile + Send + 'static) -> Self {
+        Self { profile: Some(Arc::new(LazyProfile::new(Box::new(load)))), ..self }
     }
 
     /// Calls `planned` with the path and the plan of each file before its bytes are moved. If this function is set, every file

@@ -171,11 +171,7 @@ pub fn probe_once(
         Err(Failure { reason, general, .. }) => (Err(reason), general),
         Ok(()) => (Ok(()), true),
     };
-    let id = match file.known_stamp() {
-        Some(stamp) => FileSystemId::on(stamp.identity.0, file),
-        None => FileSystemId::of(file),
-    };
-    match id {
+    match file.file_system() {
         Ok(id) if file.kind() == FileKind::Regular && !file.denies_handles() => {
             LEARNED.get_if((id, method.name, write, cache as u8), learn)
         }

@@ -14,6 +14,7 @@ use crate::error::{Error, reason};
 #[cfg(feature = "fault")]
 use crate::fault::plan::Plan;
 use crate::lock::Mutex;
+use crate::probe::FileSystemId;
 use crate::sys::{self, Advice, AsHandle, BorrowedHandle, Code, FileKind, Handle, OpenFlags};
 
 /// An open file and its path. Clones refer to the same open file; the last one closes it.
@@ -45,6 +46,7 @@ pub(super) struct Inner {
     pub(super) fd: Descriptor,
     pub(super) path: PathBuf,
     pub(super) kind: OnceLock<FileKind>,
+    pub(super) file_system: OnceLock<FileSystemId>,
     /// True if a listing reported a regular file, so it was opened with `NONBLOCK`: something else may have its name by now.
     pub(super) listed: bool,
     /// The granularity of transfers in bytes: 1, or the alignment of direct I/O.
@@ -84,6 +86,7 @@ impl Inner {
             fd,
             path,
             kind: OnceLock::new(),
+            file_system: OnceLock::new(),
             listed: false,
             unit: 1,
             cache_mode: CacheMode::Plain,
@@ -106,6 +109,7 @@ impl Inner {
             fd,
             path: self.path.clone(),
             kind: self.kind.clone(),
+            file_system: self.file_system.clone(),
             listed: self.listed,
             unit: self.unit,
             cache_mode: CacheMode::Plain,

@@ -258,7 +258,8 @@ pub const DOCUMENT_LIMIT: u64 = 4 << 20;
 /// # Errors
 /// If it is longer, is not UTF-8 text, or cannot be read.
 pub fn read_text(from: impl Read, limit: u64) -> io::Result<String> {
-    let mut bytes = Vec::new();
+    // Most documents need one read.
+    let mut bytes = Vec::with_capacity(limit.min(32 << 10) as usize);
     from.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
         let what = format!("longer than the limit of {}", size::exact(limit));

@@ -1,5 +1,6 @@
 //! The kind of a path's target, and stamps of files.
 
+use std::io;
 use std::path::Path;
 
 use super::dir_opener::UnchangedReader;
@@ -8,6 +9,7 @@ use super::inner::{Before, CacheMode, File};
 use super::space::POSITION;
 use super::types::FileStamp;
 use crate::error::{Error, ErrorKind, Result};
+use crate::probe::FileSystemId;
 use crate::sys::{self, Code, FileKind, FileSystemKind, SeekFrom, Status};
 
 impl File {
@@ -120,6 +122,19 @@ impl File {
     #[doc(hidden)]
     pub fn known_stamp(&self) -> Option<&FileStamp> {
         self.before.as_ref().map(|before| &before.stamp)
+    }
+
+    /// Returns the file system, determined at the first call.
+    #[doc(hidden)]
+    pub fn file_system(&self) -> io::Result<FileSystemId> {
+        if let Some(found) = self.inner.file_system.get() {
+            return Ok(*found);
+        }
+        let found = match self.known_stamp().filter(|_| self.kind() == FileKind::Regular) {
+            Some(stamp) => FileSystemId::on(stamp.identity.0, self),
+            None => FileSystemId::of(self),
+        }?;
+        Ok(*self.inner.file_system.get_or_init(|| found))
     }
 
     /// True for a regular file with fewer blocks than bytes.

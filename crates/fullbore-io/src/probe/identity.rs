@@ -10,22 +10,9 @@ use super::kernel_files::KernelFiles;
 use crate::lock::Mutex;
 use crate::sys::{self, AsHandle, FileKind, FileSystemKind, Status};
 
-/// Identity of an open file's file system on its device, distinct from every other. A virtual disk may take milliseconds to
-/// answer with its serial number.
+/// Returns the identity of an open file's file system on its device, distinct from every other.
 pub fn identity(file: impl AsHandle) -> io::Result<String> {
-    static LEARNED: Learned<FileSystemId, String> = Learned::new();
-    let id = FileSystemId::of(file)?;
-    Ok(LEARNED.get(id, || {
-        let (FileSystemId { kind, fsid, .. }, device) = (id, id.device());
-        let parts = [
-            Some(format!("{kind:x}")),
-            Some(format!("{fsid:x}")),
-            device.setting("size"),
-            device.of_disk("device/model"),
-            device.of_disk("device/serial").or_else(|| device.of_disk("serial")),
-        ];
-        parts.into_iter().flatten().collect::<Vec<_>>().join(":")
-    }))
+    FileSystemId::of(file).map(FileSystemId::identity)
 }
 
 /// The directory of a device in sysfs.
@@ -92,6 +79,23 @@ impl FileSystemId {
         let file = file.as_handle();
         let kind = sys::file_system_kind(file)?.number();
         Ok(Self { device, kind, fsid: sys::space(file)?.id })
+    }
+
+    /// Returns the identity of the file system on its device, which lasts beyond this process. A virtual disk may take milliseconds
+    /// to answer with its serial number.
+    pub fn identity(self) -> String {
+        static LEARNED: Learned<FileSystemId, String> = Learned::new();
+        LEARNED.get(self, || {
+            let device = self.device();
+            let parts = [
+                Some(format!("{:x}", self.kind)),
+                Some(format!("{:x}", self.fsid)),
+                device.setting("size"),
+                device.of_disk("device/model"),
+                device.of_disk("device/serial").or_else(|| device.of_disk("serial")),
+            ];
+            parts.into_iter().flatten().collect::<Vec<_>>().join(":")
+        })
     }
 
     fn device(self) -> DeviceDirectory {

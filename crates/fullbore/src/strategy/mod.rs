@@ -37,6 +37,7 @@ pub(crate) use contenders::neighbours;
 pub(crate) use fit::parts_of_blocks;
 pub use plan::Plan;
 pub(crate) use plan_input::{MIXED, SMALL, reads_alike, registered};
+pub(crate) use profile::LazyProfile;
 pub use profile::Profile;
 pub use selection::Selection;
 pub(crate) use selection::{Adaptive, Selections};

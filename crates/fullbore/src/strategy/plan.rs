@@ -14,7 +14,7 @@ use super::fields::{BUDGET, Model, Strategy, buffered};
 use super::figure::Circumstances;
 use super::learned::Learned;
 use super::plan_input::{ADAPTIVE, MIXED, PlanInput, Purpose, SMALL, Target, Units, reads_alike};
-use super::profile::{Profile, key};
+use super::profile::{LazyProfile, key};
 use super::selection::{Adaptive, RunStrategy, Selection, Selections};
 use super::spec::StrategySpec;
 use fullbore_io::buf::BlockMemory;
@@ -71,7 +71,7 @@ pub struct Plan {
 pub struct Planner<'a> {
     spec: &'a StrategySpec,
     spec_text: Option<&'a str>,
-    profile: Option<&'a Profile>,
+    profile: Option<&'a LazyProfile>,
     units: Option<Units>,
     among_files: bool,
     memory: BlockMemory,
@@ -109,7 +109,7 @@ impl<'a> Planner<'a> {
 
     /// Uses the measurements of this machine.
     #[must_use]
-    pub fn with_profile(self, profile: Option<&'a Profile>) -> Self {
+    pub(crate) fn with_profile(self, profile: Option<&'a LazyProfile>) -> Self {
         Self { profile, ..self }
     }
 
@@ -312,8 +312,10 @@ impl<'a> Planner<'a> {
             && plan.plan_input.len.is_some()
             && (plan.plan_input.among_files || !plan.plan_input.is_short());
         let as_longer = measured.is_none() && plan.plan_input.is_short_view();
-        if let (Some(learned), Some(input), true) =
-            (self.profile.and_then(|profile| profile.learned.as_ref()), input, open && (tries || as_longer))
+        if open
+            && (tries || as_longer)
+            && let (Some(profile), Some(input)) = (self.profile, input)
+            && let Some(learned) = &profile.learned
             && (tries || !learned.is_empty())
             && let Ok(file_system) = key(input)
         {

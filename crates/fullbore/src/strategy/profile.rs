@@ -4,6 +4,7 @@ use fullbore_io::quote::clipped;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,7 @@ use super::spec::StrategySpec;
 use fullbore_io::buf::BlockMemory;
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{DOCUMENT_LIMIT, Durability, File, Output, read_text};
+use fullbore_io::probe::FileSystemId;
 use fullbore_io::sys;
 
 /// A measured strategy.
@@ -81,6 +83,9 @@ pub struct Profile {
     #[serde(skip)]
     pub learned: Option<Learned>,
 }
+
+/// A profile that is loaded when the first decision needs it.
+pub(crate) type LazyProfile = LazyLock<Profile, Box<dyn FnOnce() -> Profile + Send>>;
 
 /// The measurements on one file system.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -168,7 +173,7 @@ impl Profile {
 /// # Errors
 /// If the system does not report them.
 pub fn key(file: &File) -> io::Result<String> {
-    fullbore_io::probe::identity(file)
+    file.file_system().map(FileSystemId::identity)
 }
 
 #[cfg(test)]

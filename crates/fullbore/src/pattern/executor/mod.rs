@@ -17,7 +17,7 @@ use super::progress::Progress;
 use super::reorder_buffer::ReorderBuffer;
 use super::threads::{FirstError, on_more_threads};
 use super::work_queue::{MOST, WorkQueue, WorkerSlot};
-use crate::strategy::{BUDGET, Plan, Profile, StrategySpec};
+use crate::strategy::{BUDGET, LazyProfile, Plan, StrategySpec};
 #[cfg(doc)]
 use fullbore_io::error::ErrorKind;
 use fullbore_io::error::{Error, Result};
@@ -33,7 +33,7 @@ pub struct Executor<'a> {
     spec: &'a StrategySpec,
     progress: &'a Progress,
     spec_text: Option<&'a str>,
-    profile: Option<&'a Profile>,
+    profile: Option<&'a LazyProfile>,
     planned: Option<&'a Planned<'a>>,
     /// True if the spec does not determine how a file is read.
     plain: bool,
@@ -87,7 +87,7 @@ impl<'a> Executor<'a> {
 
     /// Adds the measurements of this machine, which the plans of large files use.
     #[must_use]
-    pub fn with_profile(self, profile: Option<&'a Profile>) -> Self {
+    pub(crate) fn with_profile(self, profile: Option<&'a LazyProfile>) -> Self {
         Self { profile, ..self }
     }
 

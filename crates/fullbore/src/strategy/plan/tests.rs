@@ -1,7 +1,7 @@
 //! Tests of plans.
 
 use super::*;
-use crate::strategy::{CacheState, Entry, FileSystem, Measured, ProfileJob};
+use crate::strategy::{CacheState, Entry, FileSystem, Measured, Profile, ProfileJob};
 
 /// A file of `len` bytes of which this share is in the page cache, counted by two workers.
 fn counted(len: u64, cached: f64) -> PlanInput {
@@ -84,7 +84,8 @@ fn a_measured_mapping_is_not_chosen_for_operations_of_a_program() {
     let job = ProfileJob::Scan(CacheState::Warm);
     let entries = vec![Entry { job, measured: "2026-01-02".into(), ranked }];
     let system = FileSystem { directory: "/".into(), entries };
-    let profile = Profile { file_systems: [(file_system, system)].into(), ..Profile::default() };
+    let file_systems = [(file_system, system)].into();
+    let profile = LazyProfile::new(Box::new(|| Profile { file_systems, ..Profile::default() }));
     let spec = StrategySpec::default();
     let chosen = |memory: BlockMemory| {
         let planner = Planner::new(&spec).with_profile(Some(&profile)).in_memory(memory);
@@ -108,7 +109,8 @@ fn a_comparison_of_files_on_two_file_systems_teaches_nothing() {
             File::open(&path).unwrap()
         });
     let spec = StrategySpec::default();
-    let profile = Profile { learned: Some(Learned::default()), ..Profile::default() };
+    let learned = Some(Learned::default());
+    let profile = LazyProfile::new(Box::new(|| Profile { learned, ..Profile::default() }));
     let learned = |right: &File| {
         let planner = Planner::new(&spec).with_profile(Some(&profile));
         let [left, _] = planner.plan_pair([&left, right], [&spec; 2]).unwrap();
