@@ -63,6 +63,16 @@ impl fmt::Debug for OnPlan {
     }
 }
 
+/// Adds the time of the whole run to the statistics if none was measured: of bytes in memory, and of a small file.
+fn timed<T>(run: impl FnOnce() -> Result<(T, Stats)>) -> Result<(T, Stats)> {
+    let start = Instant::now();
+    let (found, mut stats) = run()?;
+    if stats.elapsed.is_zero() {
+        stats.elapsed = start.elapsed();
+    }
+    Ok((found, stats))
+}
+
 impl Job {
     /// Creates a job with the defaults.
     pub fn new() -> Self {
@@ -156,7 +166,7 @@ impl Job {
     /// # Errors
     /// Those of every [run](Job); [`Memory`](crate::error::ErrorKind::Memory) for a record longer than a quarter of the memory limit.
     pub fn fold<'i, F: Fold>(&self, operation: &F, input: impl Into<Input<'i>>) -> Result<(F::State, Stats)> {
-        match input.into().open()? {
+        timed(|| match input.into().open()? {
             Opened::Bytes(bytes) => {
                 self.progress.check()?;
                 self.progress.add(bytes.len() as u64);
@@ -164,7 +174,7 @@ impl Job {
                 Ok((pattern::fold_bytes(operation, bytes), stats))
             }
             Opened::File(file) => self.executor().fold(operation, &file, &mut Worker::default()),
-        }
+        })
     }
 
     /// Searches `input` and calls `emit` with each result in the order of the file, until it returns `Break`.
@@ -178,15 +188,19 @@ impl Job {
         input: impl Into<Input<'i>>,
         emit: impl FnMut(S::Found) -> Result<ControlFlow<()>> + Send,
     ) -> Result<Stats> {
-        match input.into().open()? {
+        let run = || match input.into().open()? {
             Opened::Bytes(bytes) => {
                 self.progress.check()?;
                 pattern::search_bytes(operation, bytes, emit)?;
                 self.progress.add(bytes.len() as u64);
-                Ok(Stats { bytes: bytes.len() as u64, ..Stats::default() })
+                Ok(((), Stats { bytes: bytes.len() as u64, ..Stats::default() }))
             }
-            Opened::File(file) => self.executor().search(operation, &file, &mut Worker::default(), emit),
-        }
+            Opened::File(file) => {
+                let stats = self.executor().search(operation, &file, &mut Worker::default(), emit)?;
+                Ok(((), stats))
+            }
+        };
+        timed(run).map(|((), stats)| stats)
     }
 
     /// Compares two inputs up to the first difference.

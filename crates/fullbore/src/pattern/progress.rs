@@ -100,9 +100,9 @@ impl Unreported {
 pub struct Stats {
     /// Bytes that went through the operation.
     pub bytes: u64,
-    /// Time from the first request to the last, without opening and committing; of a comparison, the time of the whole run. This
-    /// time and the counts of requests are 0 for bytes in memory and for small files, which are read by one request; the
-    /// comparison of pipes counts no requests.
+    /// Time from the first request to the last, without opening and committing; of a comparison, of bytes in memory and of a small
+    /// file, the time of the whole run. The requests of these two, and of a comparison of pipes, are not counted. An
+    /// [`Executor`](crate::pattern::Executor) does not measure the time of small files either: it is 0.
     pub elapsed: Duration,
     /// The workers' counts of reads.
     pub reads: IoStats,

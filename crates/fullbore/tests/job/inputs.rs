@@ -88,6 +88,18 @@ fn bytes_in_memory_work_with_every_strategy() {
     }
 }
 
+/// A rate can be computed from the statistics of any run, also of one that is too short to count its requests.
+#[test]
+fn short_runs_have_a_time() {
+    let (held, path, text) = directory();
+    let small = held.path().join("small");
+    fs::write(&small, &text[..1000]).unwrap();
+    let folded = |input: fullbore::Input<'_>| Job::new().fold(&op::count_lines(), input).unwrap().1;
+    for stats in [folded((&text[..1000]).into()), folded((&*small).into()), folded((&*path).into())] {
+        assert!(stats.bytes > 0 && !stats.elapsed.is_zero(), "{stats:?}");
+    }
+}
+
 #[test]
 fn the_output_of_a_program_is_an_input() {
     let mut child = std::process::Command::new(std::env::current_exe().unwrap())
