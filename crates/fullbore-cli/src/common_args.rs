@@ -32,8 +32,8 @@ pub struct CommonArgs {
     #[arg(long, value_parser = choices(&CACHE_POLICIES), value_name = "POLICY")]
     cache: Option<CachePolicy>,
 
-    /// Number of worker threads [default: number of processors, at most 8 for one file and for copy; up to 32 for
-    /// many files that wait for the device]
+    /// Number of worker threads [default: number of processors, at most 8 for one file and for copy (a long run may try
+    /// more); up to 32 for many files that wait for the device]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=256))]
     workers: Option<u64>,
 
