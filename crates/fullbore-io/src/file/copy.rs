@@ -429,7 +429,7 @@ pub(super) fn clone_once(
 mod tests {
     use super::*;
 
-    /// Whatever part each method copied before it stopped, the copy is complete and nothing is duplicated.
+    /// The copy is complete and nothing is duplicated for any part that each method copies before it stops.
     #[test]
     fn each_method_continues_where_the_previous_one_stopped() {
         let directory = tempfile::tempdir().unwrap();

@@ -181,7 +181,7 @@ pub(super) enum Descriptor {
     Own(Handle),
     /// Also held by the guard that locks or removes the file.
     Shared(Arc<Handle>),
-    /// That of the handle from which this one was derived.
+    /// The descriptor of the handle from which this one was derived.
     Of(Arc<Inner>),
 }
 
@@ -221,7 +221,7 @@ pub(crate) struct Direct {
     pub(super) writes: Rule,
     pub(super) readable: bool,
     pub(super) writable: bool,
-    /// Why the system rejected a transfer that satisfied the constraints: from then on, all go through the cache.
+    /// The reason for which the system rejected a transfer that satisfies the constraints; all later transfers use the page cache.
     pub(super) gave_up: OnceLock<String>,
     pub(super) identity: (u64, u64),
 }

@@ -42,7 +42,7 @@ fn a_further_handle_keeps_the_mode() {
     fs::File::options().write(true).open(&path).unwrap();
 }
 
-/// Whatever needs a further handle works through the first one, or names the reason.
+/// Operations that would need a second handle use the first one, or report the reason for which they cannot.
 #[test]
 fn a_file_that_shares_nothing_is_transferred_through_one_handle() {
     let directory = tempfile::tempdir().unwrap();

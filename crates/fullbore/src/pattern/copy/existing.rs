@@ -240,7 +240,7 @@ impl TreeCopy<'_> {
             saved.undo();
         }
         if self.options.resume && matches!(result, Ok(true)) {
-            // Whatever the entry is now, an earlier run may have left them.
+            // An earlier run may have left a journal, even if the entry is not a regular file now.
             Journal::discard(&entry.directory.target, path(entry.target).as_os_str());
         }
         result.map(drop)
