@@ -1,11 +1,12 @@
 //! Reads and copies of memory: the roof of every path that moves bytes through memory.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Barrier, OnceLock, Weak};
 use std::time::Instant;
 
 use fullbore::buf::{Buf, Pool};
 use fullbore::error::Error;
+use fullbore::lock::Mutex;
 use fullbore::{Result, probe};
 use serde::Deserialize;
 
@@ -77,7 +78,7 @@ fn part(memory: Option<u64>, processors: usize) -> usize {
 /// The memory that all cells read, a part for each processor.
 fn sources() -> Result<Arc<Vec<Buf>>> {
     static SOURCES: Mutex<Weak<Vec<Buf>>> = Mutex::new(Weak::new());
-    let mut shared = SOURCES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut shared = SOURCES.lock();
     if let Some(sources) = shared.upgrade() {
         return Ok(sources);
     }
