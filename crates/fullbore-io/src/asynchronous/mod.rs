@@ -33,8 +33,6 @@ mod state;
 #[cfg(any(feature = "tokio", feature = "futures", test))]
 mod stream;
 mod transfer;
-#[cfg(any(feature = "tokio", feature = "futures", test))]
-mod unflushed;
 mod workers;
 
 pub use calls::{BlockingCall, copy};

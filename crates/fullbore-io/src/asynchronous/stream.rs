@@ -5,6 +5,7 @@ use std::future::Future;
 use std::io::{self, SeekFrom};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker, ready};
 
 use super::file::AsyncFile;
@@ -165,7 +166,7 @@ impl AsyncStream {
     }
 
     /// Moves the writes in flight and the failure to another stream.
-    pub(super) fn take_unflushed(&mut self) -> Option<Self> {
+    fn take_unflushed(&mut self) -> Option<Self> {
         if self.writes.is_empty() && self.failed.is_none() || self.file.driver().dispatch().is_foreign() {
             return None;
         }
@@ -177,7 +178,7 @@ impl AsyncStream {
     }
 
     /// Waits for the writes of a stream that was dropped, and reports the first failure.
-    pub(super) fn poll_unflushed(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    fn poll_unflushed(&mut self, context: &mut Context<'_>) -> Poll<()> {
         while !self.writes.is_empty() {
             ready!(self.poll_first_write(context, None));
         }
@@ -387,5 +388,37 @@ impl AsyncStream {
             (self.taken, self.position) = (0, position);
         }
         Poll::Ready(Ok(position))
+    }
+}
+
+/// The writes that a dropped stream has accepted: they continue, and a loss is reported. A task without an executor: the driver's
+/// threads, which wake it, poll it.
+struct UnflushedWrites {
+    stream: Mutex<AsyncStream>,
+    /// Wake-ups that no poll has seen to its end. The thread of the first one polls: a poll may wake its own task.
+    wakes: AtomicUsize,
+}
+
+impl Wake for UnflushedWrites {
+    fn wake(self: Arc<Self>) {
+        if self.wakes.fetch_add(1, Ordering::AcqRel) > 0 {
+            return;
+        }
+        let waker = Waker::from(self.clone());
+        loop {
+            let seen = self.wakes.load(Ordering::Acquire);
+            let _ = self.stream.lock().poll_unflushed(&mut Context::from_waker(&waker));
+            if self.wakes.fetch_sub(seen, Ordering::AcqRel) == seen {
+                return;
+            }
+        }
+    }
+}
+
+impl Drop for AsyncStream {
+    fn drop(&mut self) {
+        if let Some(rest) = self.take_unflushed() {
+            Arc::new(UnflushedWrites { stream: Mutex::new(rest), wakes: AtomicUsize::new(0) }).wake();
+        }
     }
 }
