@@ -18,6 +18,7 @@ use crate::document::{Advice, Cell, Findings, Recommendation, Rule};
 
 pub(crate) use advisors::is_common_default;
 pub(crate) use input::reads_without_trial;
+pub(crate) use words::CHEAPER;
 
 /// Advice for this machine: at most seven entries that lead, then the rest; each part by descending gain.
 ///

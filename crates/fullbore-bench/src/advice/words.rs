@@ -8,7 +8,7 @@ use crate::units;
 /// Share of the peak that counts as reaching it: within the 3% that the paper of 1997 calls repeatable.
 pub(super) const AT_PEAK: f64 = 0.97;
 /// CPU time of at most this share counts as a saving.
-pub(super) const CHEAPER: f64 = 0.9;
+pub(crate) const CHEAPER: f64 = 0.9;
 
 /// A ratio is imprecise if its interval reaches more than this share of the way to 1 (log): 9 is, if it may be 2.9.
 const HALF_WAY: f64 = 0.5;

@@ -2,7 +2,7 @@
 
 use super::devices::{credits, saturation};
 use super::rounds::{job_name, peers, regrets};
-use crate::advice::{advice, reads_without_trial, recommendations, rules};
+use crate::advice::{CHEAPER, advice, reads_without_trial, recommendations, rules};
 use crate::document::{
     AccessMethod, Axis, Cell, Choice, Experiment, Findings, Peak, Roof, RunnerUp, Series, SeriesCost,
     SeriesHalfPower, SeriesRef, SeriesRequestTime, experiments, series,
@@ -106,9 +106,6 @@ fn cost_point(cell: &Cell) -> Option<(f64, f64)> {
         .fold((0u64, 0u64), |(b, r), s| (b.saturating_add(s.bytes), r.saturating_add(s.requests)));
     (requests > 0).then(|| (bytes as f64 / requests as f64, cost.charged.value))
 }
-
-/// CPU time of at most this share of the runner-up's is mentioned.
-const CHEAPER: f64 = 0.9;
 
 /// Chooses a strategy for each job (label `job` and cache state) among the measured cells of that job.
 ///

@@ -193,8 +193,8 @@ pub(super) static COPY_FILE_RANGE: Method = Method {
     },
 };
 
-/// Requested capacity of the pipe, in bytes: the most that needs no privilege (`/proc/sys/fs/pipe-max-size`).
-const PIPE: usize = 1 << 20;
+/// The largest capacity of a pipe that needs no privilege (`/proc/sys/fs/pipe-max-size`), in bytes.
+pub const PIPE_CAPACITY: usize = 1 << 20;
 
 fn open_splice(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
     let from = config.from.ok_or(io::ErrorKind::Unsupported)?.clone();
@@ -205,7 +205,7 @@ fn open_splice(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
 fn pipe() -> io::Result<(Handle, Handle)> {
     let (exit, entry) = sys::pipe()?;
     // A smaller pipe only moves less per call.
-    let _ = sys::set_pipe_capacity(&entry, PIPE);
+    let _ = sys::set_pipe_capacity(&entry, PIPE_CAPACITY);
     Ok((exit, entry))
 }
 

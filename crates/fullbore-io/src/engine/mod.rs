@@ -20,6 +20,7 @@ mod synchronous;
 pub use io_queue::{Done, IoQueue, IoStats};
 pub use latencies::Latencies;
 pub use method::{Availability, Capabilities, Engine, EngineConfig, Method};
+pub use mmap::PIPE_CAPACITY;
 pub use registry::{METHODS, deep_method, method, methods, probe, probe_once, register};
 pub use synchronous::drop_emulated;
 

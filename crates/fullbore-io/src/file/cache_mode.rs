@@ -8,6 +8,7 @@ use super::types::{CachePolicy, Support};
 use crate::buf::Direction;
 use crate::error::Result;
 use crate::lock::Mutex;
+use crate::probe::LARGEST_FOLIO;
 use crate::sys::memory::IoVec;
 use crate::sys::{self, Advice, AsHandle, Code, FileKind, TransferFlags};
 
@@ -198,10 +199,6 @@ impl File {
 
 const INTERVAL: u64 = 8 << 20;
 
-/// The largest unit (folio) in which the page cache holds files with 4 KiB pages, in bytes. It is dropped whole or not at all, so
-/// each interval includes the one that its start falls into.
-const LARGEST_FOLIO: u64 = 2 << 20;
-
 impl Moved {
     /// Counts a transfer; returns the range to drop at the end of an interval.
     fn add(&mut self, offset: u64, len: usize) -> Option<Range<u64>> {
@@ -288,6 +285,7 @@ impl DropBehind {
     }
 
     fn drop_pages(&self, range: Range<u64>) {
+        // A folio is dropped whole or not at all: the one into which the start falls was not dropped with the interval before.
         let start = range.start / LARGEST_FOLIO * LARGEST_FOLIO;
         // Pages that remain cost memory, not correctness.
         let _ = sys::advise(&self.fd, start, Some(range.end - start), Advice::DontNeed);

@@ -18,8 +18,8 @@ const TRIED: [u64; 4] = [512, 1024, 2048, 4096];
 
 const SAMPLE: usize = 64 << 10;
 
-/// Size in bytes of the largest folio of the page cache with 4 KiB pages.
-const LARGEST_FOLIO: u64 = 2 << 20;
+/// The largest unit (folio) in which the page cache holds files with 4 KiB pages, in bytes.
+pub(crate) const LARGEST_FOLIO: u64 = 2 << 20;
 
 /// Alignment requirements of direct I/O, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

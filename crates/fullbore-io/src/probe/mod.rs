@@ -25,8 +25,8 @@ mod usage;
 mod against_tools;
 
 pub use device::{Device, DeviceNumber, Partition, disks};
-pub(crate) use direct::reported_alignment;
 pub use direct::{Alignment, AlignmentSource, NoDirect, direct_alignment};
+pub(crate) use direct::{LARGEST_FOLIO, reported_alignment};
 pub use extents::{FileExtent, Layout, Provenance, ProvenanceSource, extents, layout, provenance};
 pub use facts::{Direct, EngineFact, Facts, FileFacts, facts, rotational};
 pub use human::{human, human_machine};

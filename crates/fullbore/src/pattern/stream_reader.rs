@@ -6,14 +6,12 @@ use std::time::{Duration, Instant};
 use super::adaptive::{Spent, Trials};
 use crate::strategy::{Contender, Selection, Strategy, text};
 use fullbore_io::buf::{Buf, Direction};
+use fullbore_io::engine::PIPE_CAPACITY;
 use fullbore_io::error::Result;
 use fullbore_io::file::{File, FileKind};
 use fullbore_io::lock::{Condvar, Mutex};
 use fullbore_io::probe::ProcessUsage;
 use fullbore_io::sys::{self, AsHandle, Code};
-
-/// Capacity that any user may give a pipe (`/proc/sys/fs/pipe-max-size`), in bytes.
-const PIPE: usize = 1 << 20;
 
 /// Time after which a reader that waits for bytes checks if the run was cancelled.
 pub(super) const PATIENCE: Duration = Duration::from_millis(50);
@@ -29,8 +27,8 @@ const CHANGE: f64 = 0.1e-3;
 
 /// Gives a pipe more room. A larger pipe is filled and emptied in fewer switches; without one everything still works.
 pub(super) fn enlarge_pipe(file: &File) {
-    if file.kind() == FileKind::Fifo && sys::pipe_capacity(file).is_ok_and(|size| size < PIPE) {
-        let _ = sys::set_pipe_capacity(file, PIPE);
+    if file.kind() == FileKind::Fifo && sys::pipe_capacity(file).is_ok_and(|size| size < PIPE_CAPACITY) {
+        let _ = sys::set_pipe_capacity(file, PIPE_CAPACITY);
     }
 }
 

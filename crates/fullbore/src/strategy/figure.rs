@@ -48,8 +48,7 @@ impl fmt::Display for Circumstances {
             Some(false) => ", cold",
             None => "",
         };
-        let purpose = format!("{:?}", self.purpose).to_lowercase();
-        write!(f, "{purpose}{target}{workers}{state}, on {}", self.file_system)
+        write!(f, "{}{target}{workers}{state}, on {}", self.purpose, self.file_system)
     }
 }
 

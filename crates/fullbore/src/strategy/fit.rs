@@ -7,7 +7,7 @@ use super::plan::Plan;
 use super::plan_input::{Purpose, Target};
 use super::spec::{cannot, inherent, with_policy};
 use fullbore_io::buf::ALIGNMENT;
-use fullbore_io::engine::{self, CachePolicy, Method, method};
+use fullbore_io::engine::{self, CachePolicy, Method};
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{File, FileKind, Output};
 use fullbore_io::size;
@@ -152,11 +152,7 @@ impl Plan {
     fn fit_units(&mut self) {
         let Some(units) = self.plan_input.units else { return };
         let strategy = &mut self.strategy;
-        let plain = |cache| match cache {
-            CachePolicy::DontCache => method("uncached").unwrap_or(buffered()),
-            CachePolicy::Direct => method("direct").unwrap_or(buffered()),
-            _ => buffered(),
-        };
+        let plain = |cache| with_policy(buffered(), cache);
         let (read, write) = (plain(strategy.read_cache), plain(strategy.write_cache));
         let replaced = [(strategy.read, read), (strategy.write, write)];
         let mut notes: Vec<_> = (replaced.iter().filter(|(method, plain)| method.name != plain.name))

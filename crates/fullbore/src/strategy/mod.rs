@@ -27,7 +27,7 @@ pub use self::{
     job::{CacheState, ProfileJob},
     learned::Learned,
     plan::Planner,
-    plan_input::{ADAPTIVE, PlanInput, Purpose, Target, Units},
+    plan_input::{ADAPTIVE, PlanInput, Purpose, SMALL, Target, Units},
     profile::{Entry, FileSystem, Measured, key},
     selection::RunStrategy,
     spec::{DEEPEST, LARGEST_REQUEST, NAMED, Named, WORKER_LIMIT},
@@ -36,7 +36,7 @@ pub(crate) use contender::{Tried, text};
 pub(crate) use contenders::neighbours;
 pub(crate) use fit::parts_of_blocks;
 pub use plan::Plan;
-pub(crate) use plan_input::{MIXED, SMALL, reads_alike, registered};
+pub(crate) use plan_input::{MIXED, MOST_WORKERS, reads_alike, registered};
 pub(crate) use profile::LazyProfile;
 pub use profile::Profile;
 pub use selection::Selection;

@@ -2,6 +2,7 @@
 
 use fullbore_io::buf::{HUGE_PAGE, Pool};
 use fullbore_io::engine::{CachePolicy, deep_method};
+use fullbore_io::names;
 use serde::{Deserialize, Serialize};
 
 use super::evidence::Serial;
@@ -29,6 +30,17 @@ pub enum Purpose {
     /// Generating: there is no input.
     Generate,
 }
+
+names!(Purpose {
+    Read = "read",
+    Compare = "compare",
+    Fold = "fold",
+    Hash = "hash",
+    Search = "search",
+    Transform = "transform",
+    Copy = "copy",
+    Generate = "generate",
+});
 
 impl Purpose {
     /// True if each byte is used once and not kept, so that a mapping saves the copy that reading makes.
@@ -254,11 +266,12 @@ const MOST_AHEAD: f64 = 0.1;
 /// From this cached share on, a mapping hardly waits for the device.
 const CACHED: f64 = 0.98;
 
-/// Below this length starting threads takes longer than it saves, in bytes.
-pub(crate) const SMALL: u64 = 2 << 20;
+/// Below this length starting threads takes longer than it saves, and so do plans and allocations, in bytes.
+pub const SMALL: u64 = 2 << 20;
 
-/// More workers on one file gained nothing in measurements: the file's lock and the memory are the limits.
-pub(super) const MOST_WORKERS: usize = 8;
+/// The most workers with which a run over one file starts, and that copy a tree: more gained nothing in measurements, because the
+/// locks of files and file systems and the memory are the limits. A long run may try more, up to the number of processors.
+pub(crate) const MOST_WORKERS: usize = 8;
 
 /// One worker reads an input without a length while another works on the bytes before.
 const MOST_ON_STREAM: usize = 2;

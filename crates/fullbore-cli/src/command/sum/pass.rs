@@ -8,11 +8,9 @@ use fullbore::file::File;
 use fullbore::operation::Split;
 use fullbore::operation::hash::{Digest, Hash, MultiHash, PipelinedHashes};
 use fullbore::pattern::{Executor, Worker};
+use fullbore::strategy::SMALL;
 use fullbore_cli::for_each;
 use fullbore_cli::values::is_stdio;
-
-/// Files shorter than this, in bytes, are hashed by the reading thread: helper threads cost more than they save.
-const SMALL: u64 = 2 << 20;
 
 /// Number of files being hashed sequentially, each of which may have helper threads.
 #[derive(Debug, Default)]
@@ -57,6 +55,7 @@ impl Passes {
             let (sums, stats) = executor.fold(&multi_hash, file, worker)?;
             Ok((sums.into_iter().map(|sum| sum.digest()).collect::<Vec<_>>(), stats))
         };
+        // Helper threads cost more than they save in a small file.
         if multi_hash.may_be_cut() || file.starting_stamp()?.len < SMALL && file.seekable() {
             return alone(worker).map(|(sums, stats)| (stats.bytes, sums));
         }

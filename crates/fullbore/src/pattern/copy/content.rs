@@ -20,10 +20,7 @@ use crate::pattern::run::Run;
 use crate::pattern::stream_reader::StreamReader;
 use crate::pattern::transfer_loop::{Sink, Source, Transfer};
 use crate::pattern::transform::taken_by_device;
-use crate::strategy::{Allocation, Plan, Planner, Purpose, RunStrategy, Units};
-
-/// Below this length threads, plans and allocations take longer than they save, in bytes.
-pub(super) const LARGE: u64 = 2 << 20;
+use crate::strategy::{Allocation, Plan, Planner, Purpose, RunStrategy, SMALL, Units};
 
 /// Size of plain reads, in bytes: whole blocks.
 pub(super) const REQUEST: u64 = 256 << 10;
@@ -220,10 +217,10 @@ impl Content<'_> {
         if options.sparse == Sparse::Always && holes {
             return self.runs(output, len, sparse, stats, |range| self.without_zeros(output, range));
         }
-        if auto && len < LARGE && sparse {
+        if auto && len < SMALL && sparse {
             return self.runs(output, len, sparse, stats, |range| self.by_memory(output, range));
         }
-        if auto && len < LARGE {
+        if auto && len < SMALL {
             stats.copied = self.by_memory(output, 0..len)?;
             return Ok(());
         }
@@ -242,7 +239,7 @@ impl Content<'_> {
             return taken_by_device(output, strategy);
         }
         self.runs(output, len, true, stats, |range| {
-            if auto && range.end - range.start < LARGE {
+            if auto && range.end - range.start < SMALL {
                 return self.by_memory(output, range);
             }
             if strategy.allocation == Allocation::Fallocate {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::failure::CopyError;
-use crate::strategy::{BUDGET, Plan, Planner};
+use crate::strategy::{BUDGET, MOST_WORKERS, Plan, Planner};
 #[cfg(doc)]
 use fullbore_io::error::ErrorKind;
 use fullbore_io::file::Durability;
@@ -233,8 +233,6 @@ pub(crate) struct CopySettings<'a> {
 impl CopySettings<'_> {
     /// The number of workers that copy the files of a tree.
     pub(super) fn workers(&self) -> usize {
-        /// More gained nothing: the file system's locks are the limit.
-        const MOST_WORKERS: usize = 8;
         self.planner.spec().workers.unwrap_or_else(|| processors().min(MOST_WORKERS)).max(1)
     }
 

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::sync::atomic::Ordering;
 
 use super::attributes::{self, AttributeTarget};
-use super::content::{Content, LARGE, lengthless};
+use super::content::{Content, lengthless};
 use super::directories::syncs_whole;
 use super::directory::{Directory, Entry, path};
 use super::failure::Copied;
@@ -13,6 +13,7 @@ use super::note::{has_stable_inodes, is_journal};
 use super::options::{CopyEvent, CopyKind, CopyStats, Reflink};
 use super::tree_copy::{TargetState, TreeCopy, Worker, Written};
 use super::whole::agree;
+use crate::strategy::SMALL;
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{
     Durability, File, FileStamp, Output, Placement, clones, linkable, name_unnamed, share_all,
@@ -23,7 +24,7 @@ use fullbore_io::sys::{
 };
 
 /// Files up to this size are read at once into a worker's memory, in bytes.
-const SMALL: usize = 256 << 10;
+const AT_ONCE: usize = 256 << 10;
 
 /// Below this size fewer blocks than bytes do not mean holes: file systems pack small files.
 const PACKED: u64 = 64 << 10;
@@ -45,7 +46,7 @@ impl TreeCopy<'_> {
             return false;
         }
         let (Ok(stat), Ok(within)) = (entry.stat(), entry.within()) else { return false };
-        if stat.kind() != FileKind::Regular || stat.nlink < 2 || stat.size < LARGE.max(STRIPE) {
+        if stat.kind() != FileKind::Regular || stat.nlink < 2 || stat.size < SMALL.max(STRIPE) {
             return false;
         }
         let there = sys::stat_at(&within, entry.target, AtFlags::empty());
@@ -91,7 +92,7 @@ impl TreeCopy<'_> {
         let directory = entry.directory;
         let names = (entry.source, entry.target);
         let len = stat.size;
-        let small = len <= SMALL as u64
+        let small = len <= AT_ONCE as u64
             && stat.kind() == FileKind::Regular
             && (len < PACKED || !stat.sparse)
             && self.settings.plain(self.options);
@@ -168,7 +169,7 @@ impl TreeCopy<'_> {
         nameless: bool,
     ) -> Result<Option<Written<CopyStats>>> {
         if worker.memory.is_empty() {
-            worker.memory = vec![0; SMALL + 1];
+            worker.memory = vec![0; AT_ONCE + 1];
         }
         let memory = &mut worker.memory;
         let of_source = |error: Code| Error::io("read", directory.source_path(source), error.into());
@@ -339,7 +340,7 @@ impl TreeCopy<'_> {
         let mut removes = matches!(found, TargetState::Replaced(None));
         let mut journal = None;
         // A short copy is not worth a journal.
-        let output = if options.resume && stored && !gives_way && stat.size >= LARGE.max(STRIPE) {
+        let output = if options.resume && stored && !gives_way && stat.size >= SMALL.max(STRIPE) {
             Output::resumable_at(held, name, |held, name| {
                 let ino = if has_stable_inodes(&input) { stat.ino } else { 0 };
                 let (opened, part) = Journal::open(held, name, &Status { ino, ..*stat })?;
