@@ -56,8 +56,8 @@ pub(crate) fn choose<'a>(cells: &[&'a Cell]) -> Option<(&'a Cell, &'a Cell)> {
     Some((chosen, fastest))
 }
 
-/// Of items with a rate and a number of samples, the one with the most samples among those within [`EQUAL`] of the fastest;
-/// of those the fastest. The largest of several imprecise medians would be too large.
+/// Returns the item with the most samples among those within [`EQUAL`] of the fastest, of items with a rate and a number of
+/// samples; of several with as many, the fastest. The largest of several imprecise medians would be too large.
 pub(crate) fn fastest_known<T>(items: impl IntoIterator<Item = (T, f64, usize)>) -> Option<T> {
     let items: Vec<(T, f64, usize)> = items.into_iter().collect();
     let top = items.iter().map(|item| item.1).fold(0.0, f64::max);

@@ -51,15 +51,15 @@ pub fn failure_code() -> u8 {
 /// The reason for an unsuccessful end of a command.
 #[derive(Debug)]
 pub enum Exit {
-    /// The result is "no", with its message.
+    /// A negative result, with its message.
     No(String),
     /// An error, with its message.
     Failure(String),
     /// An input was modified while being read.
     Changed(String),
-    /// The output pipe was closed: no message.
+    /// The output pipe was closed, which prints no message.
     BrokenPipe,
-    /// Ends with this exit code; all messages are already printed.
+    /// Another exit code; all messages are already printed.
     Reported(u8),
 }
 

@@ -28,7 +28,7 @@ pub enum When {
     Never,
 }
 
-/// The duration of a run before a line appears.
+/// The time after which a run shows a progress line.
 const DELAY: Duration = Duration::from_millis(300);
 
 /// True once standard input is read and a terminal: a progress line would overwrite what is typed.
@@ -152,7 +152,7 @@ fn draw(when: When, run: &Run, over: &AtomicBool, shown: &Mutex<Option<ProgressB
     note_shown(0);
 }
 
-/// Without a terminal: prints one line per second, and one at the end.
+/// Prints one line per second, and one at the end, if there is no terminal.
 fn lines(run: &Run, over: &AtomicBool) {
     let total = run.len.map_or_else(String::new, |len| format!(" of {}", size::human(len)));
     loop {

@@ -67,7 +67,7 @@ pub fn pcre2_version() -> Option<String> {
 
 #[cfg(feature = "pcre2")]
 fn pcre2(settings: &Settings) -> Result<AnyMatcher, String> {
-    /// Enough for any pattern, in bytes.
+    /// Size of the stack in bytes, enough for any pattern.
     const JIT_STACK: usize = 10 << 20;
     let mut builder = grep_pcre2::RegexMatcherBuilder::new();
     builder

@@ -40,13 +40,13 @@ pub struct PartResult {
     pub(crate) output: RecordedOutput,
     pub(crate) facts: PartFacts,
     pub(crate) offset: u64,
-    /// Range of its own lines in the file.
+    /// Range in the file of the part's own lines.
     pub(crate) own: Range<u64>,
     /// Number of lines in the part before its own.
     pub(crate) lines_before: u64,
     /// Number of its own lines.
     pub(crate) lines: u64,
-    /// The first NUL in its own bytes, if all bytes are checked.
+    /// The first NUL in the part's own bytes, if all bytes are checked.
     pub(crate) nul: Option<u64>,
     pub(crate) error: Option<io::Error>,
 }
@@ -238,7 +238,7 @@ fn convert(bytes: &mut Cow<'_, [u8]>) {
     }
 }
 
-/// Prints nothing, where only the existence of lines matters.
+/// A sink that prints nothing, for searches in which only the existence of lines matters.
 pub(crate) struct NullSink;
 
 impl Sink for NullSink {
@@ -253,7 +253,7 @@ impl Sink for NullSink {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OnNul {
     Nothing,
-    /// Its position is recorded.
+    /// The position of the NUL is recorded.
     Note,
     /// This line and the following ones are not printed.
     Stop,
@@ -295,7 +295,7 @@ pub(crate) struct PartFacts {
     pub(crate) nul: Option<usize>,
     /// True if lines from the last one on are not printed because of a NUL.
     pub(crate) stopped: bool,
-    /// All lines passed on, if there is a limit.
+    /// The state up to each line passed on, if there is a limit.
     pub(crate) checkpoints: Vec<Checkpoint>,
     /// Number and start of the last line.
     pub(crate) number: Option<(u64, usize)>,

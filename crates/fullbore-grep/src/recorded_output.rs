@@ -79,7 +79,7 @@ pub(crate) enum Mark {
 pub(crate) struct RecordedOutput {
     pub(crate) text: Vec<u8>,
     pub(crate) marks: Vec<(usize, Mark)>,
-    /// True if it was dropped because it took too much memory.
+    /// True if the output was dropped because it took too much memory.
     pub(crate) is_full: bool,
 }
 

@@ -203,7 +203,7 @@ pub enum ReadMode {
     Streamed,
     /// Read, from input that can be read only once.
     Piped {
-        /// True for standard input, which has a buffer of its own.
+        /// True for standard input, which is read through a buffer of its own.
         stdin: bool,
     },
 }

@@ -56,7 +56,7 @@ impl Input<'_> {
         matches!(self.0, Repr::Bytes(_) | Repr::Owned(_))
     }
 
-    /// The input as a file: bytes are copied to one in memory.
+    /// Opens the input as a file; bytes are copied to a file in memory.
     pub(crate) fn open_file(&self) -> Result<File> {
         match self.open()? {
             Opened::File(file) => Ok(file),
@@ -116,7 +116,7 @@ impl From<fs::File> for Input<'_> {
     }
 }
 
-/// Its descriptor, duplicated when the job opens the input.
+/// The descriptor is duplicated when the job opens the input.
 impl From<Handle> for Input<'_> {
     fn from(file: Handle) -> Self {
         fs::File::from(file).into()

@@ -31,7 +31,7 @@ const LEAST: usize = 4;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AccessSpec {
-    /// In the syntax of `--strategy`.
+    /// The strategy in the syntax of `--strategy`.
     #[serde(default = "auto")]
     strategy: String,
     request: Option<String>,

@@ -45,7 +45,7 @@ fn extended() -> FileState {
 enum SyncCall {
     #[default]
     Fdatasync,
-    /// None: the file is opened with `O_DSYNC`.
+    /// No call: the file is opened with `O_DSYNC`.
     Dsync,
 }
 

@@ -18,7 +18,7 @@ const SPENDING: f64 = 3.0;
 /// Throughput up to this multiple of the limit is sustained: the margin is for the error of both.
 const MARGIN: f64 = 1.1;
 
-/// The devices under the measured directories, and their limits once known.
+/// The devices under the measured directories, with their limits as soon as they are known.
 #[derive(Debug, Default)]
 pub(crate) struct DeviceLimits {
     targets: Vec<Target>,
@@ -61,7 +61,7 @@ impl PaceLimit {
     /// True if a recording that ends at `pace` refutes the limit: it has moved so much more than the sustained bytes that the
     /// credit must be gone. The credit of requests is unknown, so more of them refute it at once.
     fn is_refuted(&self, pace: Pace, series: &[Reading]) -> bool {
-        /// The credit that the search found may have been a part of it.
+        /// The factor allows for a search that found only a part of the credit.
         const MORE: f64 = 2.0;
         let (Some(first), Some(last)) = (series.first(), series.last()) else { return false };
         let beyond = last.bytes - first.bytes - self.bytes * (last.at - first.at);

@@ -26,7 +26,7 @@ use crate::stats::{Pace, Reading, accounting_period, fall, up_to_the_last_transf
 const LARGE: [&str; 2] =
     ["cache=direct,request=512K,depth=2,workers=1", "method=direct,request=4M,workers=1"];
 
-/// The same, of small ones.
+/// Strategies of small requests, for the same two cases.
 const SMALL: [&str; 2] = ["cache=direct,request=4K,depth=32,workers=1", "method=direct,request=4K,workers=1"];
 
 /// Strategies of a ramp, with requests as large as those of read-ahead.
@@ -48,7 +48,7 @@ pub(super) const LIMITED: f64 = 0.85;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SteadyPace {
     pub(crate) pace: Pace,
-    /// Its duration.
+    /// Duration of the part in seconds.
     pub(crate) seconds: f64,
     /// True if it has whole accounting periods of each device.
     pub(crate) whole_periods: bool,

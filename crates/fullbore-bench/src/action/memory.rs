@@ -48,7 +48,7 @@ enum Kind {
 struct MemoryWorkload {
     spec: MemorySpec,
     workers: usize,
-    /// Set when it is opened.
+    /// The memory that is read; set when the workload is opened.
     sources: Option<Arc<Vec<Buf>>>,
     span: u64,
 }

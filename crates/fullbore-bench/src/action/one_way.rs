@@ -162,7 +162,7 @@ impl Precondition {
         self.flush || self.direct || self.cache == Some(CacheState::Cold)
     }
 
-    /// Of reads through the page cache.
+    /// Returns the precondition of reads through the page cache.
     pub(super) fn reading(cache: Option<CacheState>) -> Self {
         Self { writes: false, direct: false, flush: false, cache }
     }

@@ -17,7 +17,7 @@ use crate::document::Labels;
 
 const AUTO: &str = "auto";
 
-/// In place of a strategy: all contenders of the planner.
+/// The name of all contenders of the planner, in place of a strategy.
 const CONTENDERS: &str = "contenders";
 
 #[derive(Debug)]

@@ -40,7 +40,7 @@ struct RereadSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Mode {
-    /// The same block, immediately before: a hit in the device's cache, if it has one.
+    /// The block of the timed read, immediately before: a hit in the device's cache, if it has one.
     Reread,
     /// The preceding blocks, then the delay: a hit if the device prefetches.
     Prefetched,

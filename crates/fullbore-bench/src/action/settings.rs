@@ -56,7 +56,7 @@ pub(super) enum RequestOrder {
     Backward,
     /// Each block at most once, in random order over the whole file.
     Random,
-    /// The same, over the first half of the file.
+    /// Each block at most once, in random order over the first half of the file.
     RandomHalf,
 }
 
@@ -84,7 +84,7 @@ pub(super) enum FileState {
     Overwritten,
     /// A new file, which grows with every request.
     Extended,
-    /// It has its length and its blocks, which were never written.
+    /// A new file that has its length and its blocks, which were never written.
     Preallocated,
     /// An old file with blocks and data, truncated when it is opened.
     Truncated,

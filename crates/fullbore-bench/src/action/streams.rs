@@ -53,10 +53,10 @@ fn buffered() -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 enum StreamFiles {
-    /// A region of one file each.
+    /// Each stream has a region of one file.
     #[default]
     One,
-    /// A file each.
+    /// Each stream has a file.
     Own,
 }
 

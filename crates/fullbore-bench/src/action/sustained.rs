@@ -56,7 +56,7 @@ const DEFAULT_S: f64 = 10.0;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SustainedSpec {
-    /// In the syntax of `--strategy`; it must bypass the page cache.
+    /// The strategy in the syntax of `--strategy`; it must bypass the page cache.
     strategy: String,
     request: Option<String>,
     depth: Option<u32>,

@@ -26,7 +26,7 @@ struct TransformSpec {
     request: Option<String>,
     depth: Option<u32>,
     cache: Option<CacheState>,
-    /// In the syntax of `fullbore transform`.
+    /// The operation in the syntax of `fullbore transform`.
     operation: String,
     #[serde(default)]
     output: OutputTarget,

@@ -22,7 +22,7 @@ pub(crate) struct RunContext<'a> {
     pub(crate) file_sets: &'a [TestFiles],
     /// The devices under them, as far as known.
     pub(crate) devices: &'a [DeviceNumber],
-    /// The largest read-ahead of their settings in bytes, or the usual one.
+    /// The largest read-ahead among the settings of the devices in bytes, or the usual one if they are unknown.
     pub(crate) read_ahead: u64,
     pub(crate) progress: &'a Progress,
     pub(crate) clock: Clock,
@@ -195,7 +195,7 @@ pub(crate) trait Workload: fmt::Debug {
 pub(crate) struct Ramp<'a> {
     /// Minimum duration in seconds.
     pub(crate) least: f64,
-    /// Set once it is long enough.
+    /// Set once the work has taken long enough.
     pub(crate) enough: &'a AtomicBool,
 }
 

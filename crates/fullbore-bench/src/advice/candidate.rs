@@ -14,7 +14,7 @@ pub(super) struct NamedRatio<'a> {
 }
 
 impl<'a> NamedRatio<'a> {
-    /// The rate of `first` ÷ that of `second`.
+    /// Returns the rate of `first` ÷ that of `second`; `None` if there is no ratio.
     pub(super) fn of(
         first: (impl Into<String>, EligibleCell<'a>),
         second: (impl Into<String>, EligibleCell<'a>),
@@ -24,7 +24,7 @@ impl<'a> NamedRatio<'a> {
         Some(Self { first, second, found })
     }
 
-    /// The same, if the first is significantly faster.
+    /// Returns the ratio as [`of`](Self::of) does, but only if the first is significantly faster.
     pub(super) fn faster(
         first: (impl Into<String>, EligibleCell<'a>),
         second: (impl Into<String>, EligibleCell<'a>),
@@ -63,7 +63,7 @@ impl<'a> NamedRatio<'a> {
         format!("{first}; {second}; ratio {}.", with_interval(&self.found))
     }
 
-    /// Advice worth the ratio, based on both cells and `more`.
+    /// Creates advice that gains the factor of the ratio, based on both cells and `more`.
     pub(super) fn candidate(
         &self,
         more: impl IntoIterator<Item = EligibleCell<'a>>,
@@ -107,7 +107,7 @@ impl Candidate {
         Self::with(topic, ratio.confidence(eligible_cells), eligible_cells, worth, text, evidence)
     }
 
-    /// The same with a confidence that does not follow from a ratio.
+    /// Creates a candidate whose confidence does not follow from a ratio.
     pub(super) fn with(
         topic: impl Into<String>,
         confidence: Confidence,

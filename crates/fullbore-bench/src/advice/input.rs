@@ -100,7 +100,7 @@ pub(super) fn is_usual(labels: &Labels) -> bool {
 pub(super) enum End {
     Cache,
     Device,
-    /// The labels do not specify it.
+    /// The labels specify neither.
     Unknown,
 }
 

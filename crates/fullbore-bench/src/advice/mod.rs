@@ -20,7 +20,7 @@ pub(crate) use advisors::is_common_default;
 pub(crate) use input::reads_without_trial;
 pub(crate) use words::CHEAPER;
 
-/// Advice for this machine: at most seven entries that lead, then the rest; each part by descending gain.
+/// Returns advice for this machine: at most seven entries that lead, then the rest; each part by descending gain.
 ///
 /// `findings` are those made so far: half-power points and choices. Cells limited by the meter, cells whose proof
 /// contradicts half of their samples or more, and contradicted samples are ignored. An advisor whose cells are missing,
@@ -31,7 +31,7 @@ pub fn advice(cells: &[Cell], findings: &Findings) -> Vec<Advice> {
 
 /// The strategy to use for each kind of job that the cells measured, in the order of [`JobKind::ALL`](crate::document::JobKind::ALL).
 ///
-/// Of two strategies within 5% the simpler: fewer workers, then the simpler access method, then the smaller depth.
+/// If two strategies are within 5%, the simpler is chosen: fewer workers, then the simpler access method, then the smaller depth.
 pub fn recommendations(cells: &[Cell]) -> Vec<Recommendation> {
     jobs::recommendations(&AdviceInput::new(cells, &Findings::default()))
 }

@@ -18,13 +18,13 @@ pub(crate) struct Section {
 }
 
 impl Section {
-    /// A section that a table of contents calls by its title.
+    /// Creates a section that a table of contents names by its title.
     pub(crate) fn new(id: &str, title: impl Into<String>, blocks: Vec<Block>) -> Self {
         Self { id: id.to_owned(), title: title.into(), class: "", blocks }
     }
 }
 
-/// A title up to its first comma, for lists.
+/// Returns a title up to its first comma, for lists.
 pub(crate) fn short(title: &str) -> &str {
     title.split(',').next().unwrap_or(title)
 }
@@ -66,7 +66,7 @@ pub(crate) enum Block {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fold {
     Page,
-    /// Pages, on a screen.
+    /// Pages on a screen, not printed ones.
     Screen,
     Everywhere,
 }

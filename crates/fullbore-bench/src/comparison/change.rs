@@ -21,7 +21,7 @@ const FEWEST_RESAMPLED: usize = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Measure {
-    /// Bytes per second.
+    /// Throughput in bytes per second.
     Rate,
     /// Charged CPU seconds per megabyte (10^6 bytes).
     CostPerMb,
@@ -41,18 +41,18 @@ impl Measure {
 /// The verdict on a measure, compared with the baseline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Judgement {
-    /// Worse: the whole interval, of medians or of mean logarithms, lies beyond the margin.
+    /// Worse: the whole interval, of medians or of mean logarithms, is beyond the margin.
     Worse,
     /// Undecided: the interval is too wide, or there are fewer than [`FEWEST_SAMPLES`].
     Unclear,
-    /// The whole 80% interval, likewise, lies within the margin.
+    /// The same: the whole 80% interval, of medians or of mean logarithms, is within the margin.
     Same,
-    /// Better, as [`Worse`](Self::Worse).
+    /// Better: the counterpart of [`Worse`](Self::Worse).
     Better,
 }
 
 impl Judgement {
-    /// The verdict in the measure's word.
+    /// Returns the verdict in the words of the measure: `slower`, `cpu-higher`.
     pub fn word(self, measure: Measure) -> &'static str {
         match (self, measure) {
             (Self::Unclear, _) => "unclear",
@@ -99,7 +99,7 @@ impl Judgement {
         Self::decide(above <= different, below <= different, within, more_is_better)
     }
 
-    /// No verdict of a difference if the displayed interval contains equality.
+    /// Returns [`Unclear`](Self::Unclear) in place of a difference if the displayed interval contains equality.
     fn outside(self, interval: &Estimate) -> Self {
         match self {
             Self::Worse | Self::Better if interval.contains(1.0) => Self::Unclear,
@@ -137,13 +137,13 @@ pub struct Change {
     /// The verdict of the interval.
     #[serde(skip)]
     pub judgement: Judgement,
-    /// The verdict in the measure's word.
+    /// The verdict in the words of the measure.
     pub verdict: &'static str,
-    /// True if a verdict of better or worse holds among all comparisons made.
+    /// True if the verdict is better or worse and holds among all comparisons made.
     pub stands: bool,
     /// Probability of a change at least as large in either direction if there is none; `None` with too few samples.
     pub p: Option<f64>,
-    /// The same among all comparisons of this measure, after Holm.
+    /// The probability `p`, corrected for the number of comparisons of this measure (Holm).
     pub p_among_all: Option<f64>,
     #[serde(skip)]
     pub(super) test: Option<LogTest>,
@@ -234,14 +234,14 @@ impl Change {
 pub(super) struct LogTest {
     /// Mean of ln(this) minus mean of ln(baseline).
     difference: f64,
-    /// Its standard error.
+    /// Standard error of the difference.
     error: f64,
     /// Degrees of freedom.
     freedom: f64,
 }
 
 impl LogTest {
-    /// Two independent sets of positive values; `None` with fewer than two in either.
+    /// Tests two independent sets of positive values; `None` with fewer than two values in either.
     pub(super) fn unpaired(this: &[f64], baseline: &[f64]) -> Option<Self> {
         let ((a, va), (b, vb)) = (log_moments(this)?, log_moments(baseline)?);
         let (na, nb) = (worth(this), worth(baseline));
@@ -256,7 +256,7 @@ impl LogTest {
         Some(Self { difference: a - b, error: variance.sqrt(), freedom })
     }
 
-    /// Ratios of pairs; `None` with fewer than two.
+    /// Tests the ratios of pairs; `None` with fewer than two.
     pub(super) fn paired(ratios: &[f64]) -> Option<Self> {
         let (mean, variance) = log_moments(ratios)?;
         let n = worth(ratios);
@@ -287,10 +287,10 @@ impl LogTest {
     }
 }
 
-/// Fewer samples show a correlation by chance too often.
+/// Below this number of samples, correlation is ignored: too often it is due to chance.
 const CORRELATED: usize = 16;
 
-/// The number of independent samples that these are worth.
+/// Returns the number of independent samples with as much information as these, which may be correlated.
 fn worth(values: &[f64]) -> f64 {
     let n = values.len();
     if n < CORRELATED { n as f64 } else { effective_samples(values).max(2) as f64 }

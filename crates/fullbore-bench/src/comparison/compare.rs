@@ -181,7 +181,7 @@ pub struct MatchingCell {
     pub document: String,
     /// Id of the cell, in the baseline if it is missing here.
     pub id: String,
-    /// Its name.
+    /// The name of the cell.
     pub name: String,
 }
 

@@ -45,42 +45,42 @@ impl Origin {
 /// A cell measured in one of two documents only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Unmatched {
-    /// Its id.
+    /// The id of the cell.
     pub id: String,
-    /// Its name.
+    /// The name of the cell.
     pub name: String,
-    /// The reason why the other has no figure for it.
+    /// The reason why the other document has no figure for the cell.
     pub reason: String,
 }
 
-/// Numbers of cells by verdict.
+/// The numbers of cells by the verdict on their rates.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct VerdictCounts {
-    /// Cells compared.
+    /// The number of cells that both documents measured.
     pub compared: usize,
-    /// Of these by their rate: slower.
+    /// The number of cells that are slower.
     pub slower: usize,
-    /// Unclear.
+    /// The number of cells whose verdict is unclear.
     pub unclear: usize,
-    /// The same within the margin.
+    /// The number of cells whose rate is the same within the margin.
     #[serde(rename = "no_difference_that_matters")]
     pub same: usize,
-    /// Faster.
+    /// The number of cells that are faster.
     pub faster: usize,
-    /// Slower or faster among all comparisons made (Holm).
+    /// The number of verdicts of slower or faster that hold among all comparisons made (Holm).
     pub standing: usize,
     /// Largest expected number of verdicts of slower or faster if nothing changed: the share that intervals miss, times
     /// the cells with enough samples for a verdict.
     #[serde(rename = "by_chance_at_most")]
     pub by_chance: f64,
-    /// Cells of the baseline without a figure here.
+    /// The number of cells of the baseline without a figure in this document.
     pub missing: usize,
-    /// Cells without a figure in the baseline.
+    /// The number of cells of this document without a figure in the baseline.
     pub added: usize,
 }
 
 impl VerdictCounts {
-    /// The verdicts in a line: `3 slower, 2 unclear, 60 same, 10 faster of 75 cells`.
+    /// Returns the verdicts in a line: `3 slower, 2 unclear, 60 same, 10 faster of 75 cells`.
     pub fn line(&self) -> String {
         format!(
             "{} slower, {} unclear, {} same, {} faster of {}",
@@ -99,41 +99,41 @@ pub struct ComparedRun {
     /// The document.
     #[serde(rename = "document")]
     pub origin: Origin,
-    /// Numbers of cells by verdict.
+    /// The numbers of cells by verdict.
     #[serde(rename = "summary")]
     pub verdict_counts: VerdictCounts,
-    /// Differences of its environment; all of them are of an allowed aspect.
+    /// The differences of its environment from the baseline's, all of an allowed aspect.
     pub differences: Vec<Difference>,
     /// Notes for the reader, a phrase each.
     pub notes: Vec<String>,
     /// The cells compared, the worst first.
     pub cells: Vec<CellChange>,
-    /// Cells of the baseline without a figure here.
+    /// Cells of the baseline without a figure in this document.
     pub missing: Vec<Unmatched>,
-    /// Cells without a figure in the baseline.
+    /// Cells of this document without a figure in the baseline.
     pub added: Vec<Unmatched>,
 }
 
 /// A cell compared with the same cell of the baseline.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CellChange {
-    /// Its id in this document.
+    /// The id of the cell in this document.
     pub id: String,
-    /// Its id in the baseline.
+    /// The id of the cell in the baseline.
     pub baseline_id: String,
-    /// The way it was matched.
+    /// The way in which the cell was matched.
     pub matched: Matched,
-    /// Its name.
+    /// The name of the cell.
     pub name: String,
-    /// Its experiment.
+    /// The experiment of the cell.
     pub experiment: String,
-    /// Its labels in this document.
+    /// The labels of the cell in this document.
     pub labels: Labels,
-    /// Bytes per second.
+    /// The change of the throughput, in bytes per second.
     pub rate: Change,
-    /// Charged CPU time per megabyte, of random access per request; `None` if not recorded.
+    /// The change of the charged CPU time per megabyte, of random access per request; `None` if not recorded.
     pub cost: Option<Change>,
-    /// The 99th percentile of request time, if both documents recorded it.
+    /// The change of the 99th percentile of request time, if both documents recorded it.
     pub latency: Option<Change>,
     /// Notes for the reader, a phrase each.
     pub notes: Vec<String>,

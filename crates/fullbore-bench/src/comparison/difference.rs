@@ -75,7 +75,7 @@ impl FromStr for Aspect {
 /// A difference between two environments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// Its aspect.
+    /// The aspect of the environment that differs.
     pub aspect: Aspect,
     /// The differing fact, in words.
     pub what: String,
@@ -141,12 +141,12 @@ pub enum Error {
     },
     /// A document has no cells.
     NoCells {
-        /// Its name.
+        /// The name of the document.
         name: String,
     },
     /// A document has two cells with one id.
     Twice {
-        /// Its name.
+        /// The name of the document.
         name: String,
         /// The id.
         id: String,

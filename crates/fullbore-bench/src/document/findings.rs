@@ -101,9 +101,9 @@ pub struct Peak {
     pub series: SeriesRef,
     /// Id of the fastest cell.
     pub cell: String,
-    /// Its throughput in bytes per second.
+    /// Throughput of the fastest cell in bytes per second.
     pub rate: Estimate,
-    /// Its throughput as a share of the roof.
+    /// Throughput of the fastest cell as a share of the roof.
     pub share_of_roof: Option<f64>,
 }
 
@@ -141,9 +141,9 @@ pub struct Saturation {
     pub series: SeriesRef,
     /// Smallest number of disks whose median is within 3% of the largest median: more disks do not help.
     pub at: u64,
-    /// Id of its cell.
+    /// Id of the cell with this number of disks.
     pub cell: String,
-    /// Its throughput in bytes per second.
+    /// Throughput of that cell in bytes per second.
     pub rate: Estimate,
     /// True if `at` is the largest number measured: no saturation yet.
     pub still_rising: bool,
@@ -179,7 +179,7 @@ pub struct Choice {
     pub strategy: String,
     /// Id of the cell that measured it.
     pub cell: String,
-    /// Its throughput in bytes per second.
+    /// Throughput of the strategy in bytes per second.
     pub rate: Estimate,
     /// Reason for the choice, in one line.
     pub evidence: String,
@@ -192,7 +192,7 @@ pub struct Choice {
 pub struct RunnerUp {
     /// The strategy in the syntax of `--strategy`.
     pub strategy: String,
-    /// Id of its cell.
+    /// Id of the cell that measured it.
     pub cell: String,
     /// Throughput of the chosen strategy ÷ throughput of this one.
     pub comparison: Comparison,
@@ -207,7 +207,7 @@ pub struct Regret {
     pub cell: String,
     /// Id of the fastest of the other cells, by its median.
     pub best: String,
-    /// Its strategy in the syntax of `--strategy`.
+    /// Strategy of the fastest cell in the syntax of `--strategy`.
     pub strategy: String,
     /// Number of strategies that `auto` is compared with.
     pub strategies: usize,

@@ -14,7 +14,7 @@ pub enum Regime {
     #[default]
     /// At most the throughput that the device sustained when its limits were measured.
     Sustained,
-    /// More than that: the device spends saved-up credit or fills a cache.
+    /// More than the sustained throughput: the device spends saved-up credit or fills a cache.
     Burst,
     /// No limit of the device is known: it could not be measured, or no limiter was seen, whose credit may be larger than
     /// what was moved to find it.
@@ -35,9 +35,9 @@ impl Regime {
 /// The part of a sample that determines its throughput: after a burst, over whole accounting periods of the device.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SteadyPart {
-    /// Bytes moved in it.
+    /// Bytes moved in the part.
     pub bytes: f64,
-    /// Its duration in seconds.
+    /// Duration of the part in seconds.
     pub seconds: f64,
 }
 

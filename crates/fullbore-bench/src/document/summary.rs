@@ -254,12 +254,12 @@ impl Cell {
         self.counted_in(Regime::Sustained)
     }
 
-    /// The same; of a cell without a summary in the requested regime.
+    /// Returns the samples that the summary counts; without a summary, those of the requested regime that it would count.
     pub(crate) fn counted_in(&self, requested: Regime) -> impl Iterator<Item = &Sample> {
         self.counted_positions(requested).into_iter().map(|position| &self.samples[position])
     }
 
-    /// Their positions, ascending.
+    /// Returns the positions of the [counted](Self::counted_in) samples, ascending.
     pub(crate) fn counted_positions(&self, requested: Regime) -> Vec<usize> {
         match &self.summary {
             Some(summary) => {

@@ -39,7 +39,7 @@ pub enum Warning {
     OtherRegime {
         /// The other regime.
         regime: Regime,
-        /// Its rate in bytes per second.
+        /// Throughput in the other regime in bytes per second.
         rate: f64,
     },
     /// Only samples on a device's credit were measured.

@@ -300,7 +300,7 @@ fn id_suffix(settings: &Settings) -> String {
 pub struct Set {
     /// Name on the command line.
     pub name: &'static str,
-    /// Its TOML text.
+    /// The text of the file, in TOML.
     pub text: &'static str,
 }
 

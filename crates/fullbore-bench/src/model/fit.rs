@@ -38,7 +38,7 @@ pub(super) struct Fit {
     pub(super) like: Option<SimilarPath>,
     points: Vec<Point>,
     prior: Prior,
-    /// Standard deviation of the deviations from the law that noise does not explain.
+    /// Standard deviation of the part of the deviations from the law that noise does not explain.
     deviation: f64,
     /// Standard error of a typical point.
     pub(super) noise: f64,
@@ -49,13 +49,13 @@ pub(super) struct Fit {
     inflation: f64,
 }
 
-/// Half of a 95% interval in standard errors.
+/// Half the width of a 95% interval, in standard errors.
 pub(super) const HALF: f64 = 1.96;
 
 /// Prior standard deviation of the logarithm of a parameter, before any measurement.
 const PRIOR: f64 = 2.0;
-/// The same of a path that resembles another one, whose parameters are its own to about this much; of a factor that all of
-/// them have in common; of the share by which one processor slows another.
+/// Prior standard deviation for a path that resembles another one, around the parameters of that one; for a factor that all
+/// parameters have in common; and for the share by which one processor slows another.
 const LIKE: f64 = 1.0;
 /// Deviations at sizes of this many doublings apart, and at as many in flight, are unrelated.
 const REACH: (f64, f64) = (5.0, 3.0);

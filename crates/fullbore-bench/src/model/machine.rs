@@ -138,9 +138,9 @@ const OWN_LOADS: usize = 16;
 /// Number of different requests at which a path's law may serve similar ones.
 const DONOR_LOADS: usize = 3;
 
-/// Share of its time by which a processor slows another, where the memory's cells do not show it.
+/// Share of its own time by which a processor slows another one, if no cell of the memory experiment shows it.
 const SHARE: f64 = 0.25;
-/// The same of mapped files: page faults also wait for the lock of the address space.
+/// The share for mapped files, whose page faults also wait for the lock of the address space.
 const MAPPED_SHARE: f64 = 0.5;
 
 /// Largest factor of uncertainty that cells may leave in a rate that tests the model.

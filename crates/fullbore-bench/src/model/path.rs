@@ -18,7 +18,7 @@ const BUFFERED: &str = "through the buffer";
 /// Seconds of a request to a mapping, or to the buffer of a method, apart from its bytes: 90 to 250 ns on the machines measured
 /// so far.
 const LIGHT_S: f64 = 100e-9;
-/// The same of a request to the buffer of a stream: 0 to 6 ns.
+/// Seconds of a request to the buffer of a stream, apart from its bytes: 0 to 6 ns.
 const STREAM_S: f64 = 4e-9;
 
 /// Returns the seconds of a request apart from its bytes; `None` if it is a system call, whose time the cells show. The

@@ -24,7 +24,7 @@ pub struct Query {
     pub operation: String,
     /// Access method; `None`: any.
     pub method: Option<String>,
-    /// Bytes of a request.
+    /// Request size in bytes.
     pub request: u64,
     /// Requests that each worker keeps in flight.
     pub depth: u32,

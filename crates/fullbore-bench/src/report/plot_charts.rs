@@ -63,7 +63,7 @@ pub(super) struct LineChart {
     pub(super) rule: Option<(f64, String)>,
 }
 
-/// With more lines than this the interval bands would cover one another.
+/// The largest number of lines with bands for their intervals: more bands would cover one another.
 const MOST_BANDS: usize = 6;
 /// Up to this many streams or disks the axis has equal steps; beyond, it is logarithmic.
 const FEW: u64 = 8;

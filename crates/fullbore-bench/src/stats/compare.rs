@@ -13,9 +13,9 @@ pub const DEFAULT_MARGIN: f64 = 0.03;
 pub enum Verdict {
     /// The first is faster: the interval is above 1 and the estimate at or above the margin.
     Faster,
-    /// The first is slower, likewise.
+    /// The first is slower: the interval is below 1 and the estimate at or below the reciprocal of the margin.
     Slower,
-    /// The whole interval is within the margin.
+    /// The difference does not matter: the whole interval is within the margin.
     NoDifferenceThatMatters,
     /// The interval is too wide for a verdict.
     Unclear,

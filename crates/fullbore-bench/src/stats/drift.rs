@@ -20,7 +20,8 @@ pub struct Drift {
 pub(super) const SIGNIFICANCE: f64 = 0.01;
 /// … and matters if it changes the cell by at least this share of its median, or of the level before.
 pub(super) const CHANGE_THAT_MATTERS: f64 = 0.05;
-/// More samples than this are replaced by the medians of groups of adjacent ones: the number of slopes is quadratic.
+/// Most points of a trend. Of more samples, groups of adjacent ones are replaced by their medians: the number of slopes is
+/// quadratic.
 const POINTS: usize = 1000;
 /// Up to this many samples without ties, the null distribution is counted exactly.
 const EXACT_UP_TO: usize = 20;
@@ -116,7 +117,7 @@ mod tests {
         assert_eq!(mann_kendall(&[1.0, 2.0, 3.0]), None);
     }
 
-    /// Of all pairs there would be five thousand million.
+    /// Without the groups there would be five thousand million pairs of samples.
     #[test]
     fn many_samples_have_the_trend_of_their_groups() {
         let values: Vec<f64> =

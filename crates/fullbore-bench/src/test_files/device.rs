@@ -210,7 +210,7 @@ mod tests {
         );
     }
 
-    /// Compared with the tools that write the signatures.
+    /// The signatures are written by the tools that define them.
     #[test]
     fn signatures_on_a_device_are_found() {
         let room = tempfile::tempdir().unwrap();

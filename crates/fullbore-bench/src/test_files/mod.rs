@@ -42,17 +42,17 @@ pub(crate) const SMALL_FILES: u64 = 256;
 /// Maximum duration of a cold transformation, in seconds.
 const MOMENT: f64 = 0.35;
 
-/// The same where strategies are tried during the run, which pays off less in a short run.
+/// Maximum duration of a cold transformation that tries strategies, in seconds: trials pay off less in a short run.
 const ADAPTIVE_MOMENT: f64 = 1.0;
 
 /// The test files. Trials use a part of the long ones, a different one in each iteration.
 #[derive(Debug)]
 pub(crate) struct TestFiles {
-    /// Read warm: it is in the page cache.
+    /// The file for warm reads, which is in the page cache.
     pub(crate) warm: File,
-    /// Read cold, and read and written with the page cache bypassed: it is not in the page cache.
+    /// The file for cold reads and for transfers that bypass the page cache; it is not in the page cache.
     pub(crate) cold: File,
-    /// Overwritten through the page cache, which holds it.
+    /// The file that is overwritten through the page cache, which holds it.
     pub(crate) written: File,
     /// Warm input of transformations.
     pub(crate) input: File,
@@ -258,7 +258,7 @@ impl TestFiles {
         })
     }
 
-    /// Test files that are all one file.
+    /// Creates test files that are all one file.
     fn of_one(cold: File, len: u64, (pace, seed): (f64, u64), notes: Vec<String>, backing: Backing) -> Self {
         Self {
             warm: cold.clone(),

@@ -17,7 +17,7 @@ pub(crate) struct Rules {
     pub(crate) follow: bool,
     /// True to include names that begin with a dot. Such names that the user gave are always included.
     pub(crate) hidden: bool,
-    /// True if the path `-` is standard input.
+    /// True if the path `-` means standard input.
     pub(crate) stdin: bool,
 }
 
@@ -90,7 +90,7 @@ impl<N: Iterator<Item = PathBuf>> Walk<N> {
         Ok(())
     }
 
-    /// Classifies an entry; `None`: skip it.
+    /// Classifies an entry; `None` if it is skipped.
     fn classify(
         &self,
         kind: FileKind,

@@ -362,7 +362,7 @@ pub struct BlockingCall<T> {
     work: Option<Work<T>>,
     place: Arc<Mutex<Option<Result<T>>>>,
     key: Option<Key>,
-    /// Of a copy: an error that is returned loses nothing.
+    /// Records the loss of a copy's bytes unless the result of the call is taken; `None` for other calls.
     unwritten: Option<Arc<Mutex<LostUnlessTaken>>>,
 }
 

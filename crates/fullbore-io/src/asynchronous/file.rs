@@ -44,18 +44,18 @@ struct Inner {
     /// Condition for reads in the first poll: [`NEVER`] (also for direct I/O, which waits for the device), [`NO_WAIT`] or
     /// [`ALWAYS`].
     reads: AtomicU8,
-    /// The same for writes; [`NEVER`] if each write is synced.
+    /// Condition for writes in the first poll; [`NEVER`] if each write is synced.
     writes: AtomicU8,
 }
 
 /// The handle of a file that the ring takes.
 #[derive(Debug)]
 enum RingHandle {
-    /// The file's own.
+    /// The handle of the file itself.
     Same,
     /// One of its own: a completion port requires one whose calls do not wait.
     Other(File),
-    /// None: threads execute the transfers.
+    /// No handle: threads execute the transfers.
     None,
 }
 
@@ -69,11 +69,11 @@ impl RingHandle {
     }
 }
 
-/// The call would wait, and no flag prevents that.
+/// The first poll makes no call: it would wait, and no flag prevents that.
 const NEVER: u8 = 0;
-/// The call is tried with `RWF_NOWAIT`.
+/// The first poll makes the call with `RWF_NOWAIT`.
 const NO_WAIT: u8 = 1;
-/// The call never waits: the file system is in memory.
+/// The first poll makes the call, which never waits: the file system is in memory.
 const ALWAYS: u8 = 2;
 
 impl AsyncFile {

@@ -34,7 +34,7 @@ enum SlotState<T> {
     Vacant,
     Waiting(T, Option<Waker>),
     Flight(T, Option<Waker>),
-    /// In flight, future dropped.
+    /// In flight, without a future.
     Detached(T),
     Done(T, IoResult),
 }
@@ -51,13 +51,13 @@ struct Slot<T> {
 pub(super) struct Slots<T> {
     slots: Vec<Slot<T>>,
     vacant: Vec<u32>,
-    /// In order of arrival, with keys of operations that no longer wait.
+    /// Keys of operations in order of arrival, including those that no longer wait.
     queue: VecDeque<Key>,
-    /// Operations that wait.
+    /// Number of operations that wait.
     waiting: usize,
-    /// Operations in flight that count towards the limit.
+    /// Number of operations in flight that count towards the limit.
     flying: usize,
-    /// Operations in flight that do not.
+    /// Number of operations in flight that do not count towards the limit.
     unlimited: usize,
     /// Maximum of `flying`.
     pub(super) limit: usize,

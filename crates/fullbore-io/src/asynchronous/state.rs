@@ -37,9 +37,9 @@ pub(super) struct Movement {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum How {
-    /// The ring.
+    /// By the ring.
     Ring,
-    /// A thread, by one system call.
+    /// By a thread, with one system call.
     Thread,
     /// A thread, by one system call, one at a time for each file: a buffered write.
     InTurn,
@@ -74,22 +74,22 @@ const PATIENCE: Duration = Duration::from_millis(10);
 pub(super) struct Core {
     pub(super) slots: Slots<Operation>,
     pub(super) ring: Option<SharedRing<File>>,
-    /// Started, waiting for a thread.
+    /// Started operations that wait for a thread.
     pub(super) ready: VecDeque<Key>,
     /// Files that a thread writes to through the cache.
     pub(super) writing: Vec<RawHandle>,
-    /// Waiting until their files can be read or written.
+    /// Operations that wait until their files can be read or written.
     pub(super) parked: Vec<Key>,
-    /// Returned by the ring without a result.
+    /// Operations that the ring returned without a result.
     pub(super) unserved: Vec<Key>,
     /// True if a thread waits for the files of parked operations.
     pub(super) watches: bool,
     pub(super) workers: usize,
-    /// Threads whose call waits for another process, beyond the limit of threads.
+    /// Number of threads whose call waits for another process, beyond the limit of threads.
     pub(super) waiting: usize,
     pub(super) idle: usize,
     pub(super) on_ring: usize,
-    /// Operations on the ring that complete soon: transfers at offsets, not of pipes.
+    /// Number of operations on the ring that complete soon: transfers at offsets, not of pipes.
     pub(super) prompt: usize,
     /// True if the thread that waits for the ring submits within [`PATIENCE`] what is queued meanwhile.
     pub(super) is_timed: bool,

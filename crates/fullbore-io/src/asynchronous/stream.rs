@@ -59,11 +59,11 @@ pub struct AsyncStream {
     /// Bytes read and not yet returned: `buffer[taken..]`.
     taken: usize,
     read: Option<Transfer<Vec<u8>>>,
-    /// In order of position.
+    /// Writes in flight, in order of position.
     writes: VecDeque<StartedWrite>,
     /// The first failure of a write, and the position after its bytes.
     failed: Option<(Error, u64)>,
-    /// While there are writes in flight or a failure.
+    /// The mark of the file while there are writes in flight or a failure.
     unwritten: Option<Unwritten>,
     spare: Vec<Vec<u8>>,
     waiters: Arc<Waiters>,

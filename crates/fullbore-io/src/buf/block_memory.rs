@@ -17,13 +17,13 @@ pub struct BlockMemory {
 }
 
 impl BlockMemory {
-    /// Buffers only: right for every operation.
+    /// Buffers only, which suit every operation.
     pub const BUFFER: Self = Self { mapping: false };
 
-    /// For the operations of these crates, which were reviewed for it.
+    /// Buffers and mappings, for the operations of these crates, which were reviewed for changing bytes.
     pub const REVIEWED: Self = Self { mapping: true };
 
-    /// Buffers and mappings.
+    /// Buffers and mappings, for other operations.
     ///
     /// # Safety
     /// The operation must be sound for bytes that change while it reads them: two loads of one byte may differ. Thus it creates no

@@ -5,9 +5,9 @@ use super::pool::{Buf, Direction};
 /// A run of memory that a [`Buffer`] lends to the system.
 #[derive(Debug, Clone, Copy)]
 pub struct Segment {
-    /// Address of its first byte.
+    /// Address of the first byte.
     pub start: *mut u8,
-    /// Bytes of data in it: the length of a write.
+    /// Bytes of data: the length of a write.
     pub len: usize,
     /// Bytes that a read may fill.
     pub room: usize,
@@ -86,7 +86,7 @@ unsafe impl Buffer for Box<[u8]> {
 
 // SAFETY: a slot of a mapping that lives as long as the buffer, owned by this buffer only.
 unsafe impl Buffer for Buf {
-    /// The data at its place.
+    /// Returns the data, at its address.
     fn segment(&mut self, _: usize) -> Segment {
         Segment { start: self.pointer(), len: self.len(), room: self.len() }
     }

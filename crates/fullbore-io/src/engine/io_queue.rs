@@ -103,7 +103,7 @@ pub struct IoQueue {
     pub(super) transfers: bool,
     pub(super) draining: bool,
     pub(super) stats: IoStats,
-    /// Only if latencies are requested, since reading the clock costs time.
+    /// Start times and latencies, only if they are requested: reading the clock costs time.
     pub(super) timing: Option<Box<Timing>>,
     /// Counts the engine's mapping of a file under a plan.
     #[cfg(feature = "fault")]

@@ -8,9 +8,9 @@ use crate::file::{CachePolicy, File};
 /// The capabilities of an access method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capabilities {
-    /// True if it reads and writes by requests with buffers.
+    /// True if the method reads and writes by requests with buffers.
     pub transfers: bool,
-    /// True if it moves bytes between memory and a file; false if its requests succeed without any.
+    /// True if the method moves bytes between memory and a file; false if its requests succeed without a transfer.
     pub storage: bool,
     /// Maximum number of requests in flight, or per call if it is [`batched`](Self::batched).
     pub depth: usize,
@@ -19,16 +19,16 @@ pub struct Capabilities {
     /// True if threads execute its queued requests by synchronous calls, so that each request costs more than
     /// a call.
     pub by_threads: bool,
-    /// True if it gives access to the file's bytes in place ([`Engine::view`]).
+    /// True if the method gives access to the file's bytes in place ([`Engine::view`]).
     pub mapped: bool,
-    /// True if it copies between two files inside the kernel ([`Engine::copy_in_kernel`]).
+    /// True if the method copies between two files inside the kernel ([`Engine::copy_in_kernel`]).
     pub copies_in_kernel: bool,
     /// Size in bytes of the method's own buffer, through which requests up to that size pass; 0 if it has
     /// none.
     pub buffer: usize,
-    /// Bypass of the page cache.
+    /// Availability of transfers that bypass the page cache.
     pub direct: Availability,
-    /// Dropping of the pages that it brings into the page cache.
+    /// Availability of dropping the pages that the method reads into the page cache.
     pub drops: Availability,
 }
 
@@ -60,7 +60,7 @@ impl Capabilities {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Availability {
     Never,
-    /// The cache policy decides.
+    /// The method has the behaviour if the cache policy requires it.
     ByPolicy,
     Always,
 }
@@ -103,7 +103,7 @@ pub struct EngineConfig<'a> {
 }
 
 impl<'a> EngineConfig<'a> {
-    /// Reading `file` sequentially through the page cache, one request at a time.
+    /// Returns the parameters for reading `file` sequentially through the page cache, one request at a time.
     pub fn reading(file: &'a File) -> Self {
         Self {
             file,

@@ -104,7 +104,7 @@ fn missing() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "a mapped page is gone")
 }
 
-/// Requests with buffers copy from and to the mapped part.
+/// Requests with buffers copy from the mapped part or to it.
 impl Calls for Mapping {
     fn read(&mut self, offset: u64, data: &mut [u8]) -> io::Result<usize> {
         let size = self.size()?;

@@ -76,7 +76,7 @@ fn open_scatter(config: &EngineConfig<'_>) -> io::Result<Box<dyn Engine>> {
 
 struct ScatterCalls {
     pages: Scatter,
-    /// For requests that are not whole pages.
+    /// The handle for requests that are not whole pages.
     file: File,
 }
 

@@ -8,7 +8,7 @@ use crate::buf::{Completion, Request};
 use crate::file::{CacheMode, CachePolicy};
 use crate::sys::{RequestQueue, RingPages, aio, posix_aio, uring};
 
-/// Through the page cache it would be synchronous.
+/// Native asynchronous I/O, always direct: through the page cache it would be synchronous.
 pub(super) static AIO: Method = Method {
     name: "aio",
     summary: "Linux native asynchronous I/O (io_submit), direct",

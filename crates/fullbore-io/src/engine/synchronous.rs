@@ -45,7 +45,7 @@ pub(super) static THROUGH: Method = Method {
     },
 };
 
-/// Files as most programs use them: through a buffer of the C library.
+/// Calls of the C library, through its buffer, as most programs make them.
 pub(super) static STDIO: Method = Method {
     name: "stdio",
     summary: "the C library's FILE* (fread, fwrite)",

@@ -37,7 +37,7 @@ impl Bounce {
         }
     }
 
-    /// Its memory, page-aligned, with its previous content.
+    /// Returns the memory of the buffer, page-aligned, with its previous content.
     pub(super) fn bytes(&mut self) -> &mut [u8] {
         self.buf.as_mut().map_or(&mut [], Buf::data_mut)
     }

@@ -53,7 +53,7 @@ enum Leftover {
     Tree(HeldDir, OsString, Option<(u64, u64)>),
     /// The name of an open file, as long as it refers to that file.
     Open(Arc<DeleteOnExit>),
-    /// A backup of a file that is not replaced yet.
+    /// A backup of a file that was not replaced yet.
     Backup(BackupName),
 }
 

@@ -23,7 +23,7 @@ use crate::sys::{
 pub struct DirOpener {
     /// The path of the previous file's directory, with its slash.
     parent: Vec<u8>,
-    /// Open since the second file in it.
+    /// The directory, opened for the second file in it.
     directory: Option<Handle>,
 }
 

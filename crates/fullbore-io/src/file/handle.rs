@@ -48,7 +48,7 @@ impl File {
 
     /// Waits until a named pipe that was opened without waiting has a writer, or has had one since.
     pub(crate) fn wait_for_writer(self) -> Result<Self> {
-        /// Nothing reports a writer that has written no bytes.
+        /// The interval of checks: no event reports a writer that has written no bytes.
         const PATIENCE: Duration = Duration::from_millis(10);
         let wait = || {
             let (_reader, copy) = sys::pipe()?;

@@ -63,7 +63,7 @@ pub(super) struct Inner {
     pub(super) health: Health,
 }
 
-/// Append, write-through, and the hints of Windows.
+/// The flags that a reopened file inherits: append, write-through, and the hints of Windows.
 const INHERITED: OpenFlags = OpenFlags::APPEND
     .union(OpenFlags::SYNC)
     .union(OpenFlags::DATA_SYNC)
@@ -76,7 +76,7 @@ impl Inner {
         Self::on(Descriptor::Own(fd), path, flags)
     }
 
-    /// As [`plain`](Self::plain), on a descriptor that others may hold too.
+    /// Creates a file as [`plain`](Self::plain) does, on a descriptor that others may hold too.
     pub(super) fn shared(fd: Arc<Handle>, path: PathBuf, flags: OpenFlags) -> Self {
         Self::on(Descriptor::Shared(fd), path, flags)
     }
@@ -98,7 +98,7 @@ impl Inner {
         }
     }
 
-    /// A copy in plain mode, for a handle that differs in some fields.
+    /// Returns a copy in plain mode, for a handle that differs in some fields.
     pub(super) fn derived(self: &Arc<Self>) -> Self {
         let fd = match &self.fd {
             Descriptor::Own(_) => Descriptor::Of(self.clone()),
@@ -137,7 +137,7 @@ impl Inner {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Before {
     pub(super) stamp: FileStamp,
-    /// True if it has fewer blocks than bytes.
+    /// True if the file has fewer blocks than bytes.
     pub(super) sparse: bool,
 }
 
@@ -204,13 +204,13 @@ impl Descriptor {
 
 #[derive(Debug)]
 pub(crate) enum CacheMode {
-    /// `pread` and `pwrite`.
+    /// Calls of `pread` and `pwrite`.
     Plain,
-    /// With `RWF_DONTCACHE`.
+    /// Calls with `RWF_DONTCACHE`.
     Flagged,
-    /// Plain, with the pages dropped after use.
+    /// Plain calls; the pages are dropped after use.
     DropBehind(Box<DropBehind>),
-    /// Bypass.
+    /// Calls that bypass the page cache.
     Direct(Box<Direct>),
 }
 
@@ -258,7 +258,7 @@ pub(super) struct Health {
     state: OnceLock<Arc<SyncState>>,
     #[cfg(feature = "fault")]
     pub(super) plan: Option<Plan>,
-    /// The bytes read and written under that plan, for a file without offsets.
+    /// The bytes read and written under the fault plan, for a file without offsets.
     #[cfg(feature = "fault")]
     pub(super) flowed: Option<Arc<[AtomicU64; 2]>>,
 }
@@ -277,7 +277,7 @@ impl Health {
         self.state().reserved.fetch_max(end, Ordering::Relaxed);
     }
 
-    /// The end of the ranges reserved through these handles, in bytes.
+    /// Returns the end of the ranges reserved through these handles, in bytes.
     pub(super) fn reserved(&self) -> u64 {
         self.state.get().map_or(0, |state| state.reserved.load(Ordering::Relaxed))
     }

@@ -36,7 +36,7 @@ impl TryFrom<fs::File> for File {
     }
 }
 
-/// As for a [`File`] that adopted the open file.
+/// Adopts the file's descriptor, as the conversion to [`File`] does.
 impl TryFrom<fs::File> for Output {
     type Error = Error;
 
@@ -81,7 +81,7 @@ impl TryFrom<&File> for fs::File {
     }
 }
 
-/// As the conversion of a reference.
+/// Converts as the conversion of a reference does.
 impl TryFrom<File> for fs::File {
     type Error = Error;
 
@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(error.to_string(), "longer than the limit of 1M");
     }
 
-    /// One longer than any memory is an error, not an abort.
+    /// A file longer than any memory is an error, not an abort.
     #[test]
     fn whole_files_are_read_and_written() {
         let directory = tempfile::tempdir().unwrap();

@@ -112,9 +112,9 @@ pub fn names_directory(path: &Path) -> bool {
 
 #[derive(Debug, Clone, Copy)]
 enum Linking {
-    /// By its descriptor, which needs a capability of root.
+    /// The call names the file by its descriptor, which needs a capability of root.
     Descriptor,
-    /// By its name in `/proc`.
+    /// The call names the file by its path in `/proc`.
     Proc,
 }
 

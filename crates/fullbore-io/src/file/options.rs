@@ -41,11 +41,11 @@ pub enum Mode {
 /// The transfers that the file is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Access {
-    /// Reading.
+    /// Reading only.
     Read,
-    /// Writing.
+    /// Writing only.
     Write,
-    /// Both.
+    /// Reading and writing.
     ReadWrite,
 }
 
@@ -60,11 +60,11 @@ pub struct Share(u8);
 impl Share {
     /// No access: the lock is exclusive.
     pub const NONE: Self = Self(0);
-    /// Reading.
+    /// Other handles may read.
     pub const READ: Self = Self(1);
-    /// Writing.
+    /// Other handles may write.
     pub const WRITE: Self = Self(2);
-    /// Deleting and renaming.
+    /// Other handles may delete and rename.
     pub const DELETE: Self = Self(4);
 
     pub(super) fn contains(self, other: Self) -> bool {
@@ -103,13 +103,13 @@ impl std::ops::BitOrAssign for Share {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Hint {
-    /// Sequential, from start to end.
+    /// Reads from start to end.
     Sequential,
-    /// At random offsets; takes precedence over [`Sequential`](Self::Sequential).
+    /// Reads at random offsets; takes precedence over [`Sequential`](Self::Sequential).
     Random,
-    /// Soon; the system may begin to read at once.
+    /// Reads that follow soon; the system may begin to read at once.
     WillNeed,
-    /// Once; the pages need not stay cached.
+    /// Reads of each byte once; the pages need not stay cached.
     NoReuse,
 }
 

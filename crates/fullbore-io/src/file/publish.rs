@@ -42,11 +42,11 @@ impl OutputState {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Finish {
-    /// Those of any new file.
+    /// The mode and owner of any new file.
     Usual,
-    /// Those of the replaced file.
+    /// The mode and owner of the replaced file.
     Inherit(Attributes),
-    /// Unchanged: the writer sets them.
+    /// No change at the end: the writer sets mode and owner.
     Set,
 }
 

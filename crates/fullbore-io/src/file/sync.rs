@@ -85,7 +85,7 @@ impl File {
         self.inner.health.failed().map(|failure| &failure.error)
     }
 
-    /// One `fsync`, or one call of `data`.
+    /// Makes one call of `fsync` or of `data`.
     fn sync_once(
         &self,
         durability: Durability,

@@ -89,9 +89,9 @@ pub enum Call<'a> {
 pub enum Support {
     /// Supported by the system.
     Native,
-    /// Done in another way; the text names that way and the difference.
+    /// Emulated; the text names the means and the difference.
     Emulated(String),
-    /// Not done; the text gives the reason.
+    /// Not available; the text gives the reason.
     Unsupported(String),
 }
 

@@ -159,7 +159,7 @@ mod tests {
     use crate::fault::{Fault, Plan};
     use crate::sys::{Code, TransferFlags};
 
-    /// No system has this flag: a call that carries it fails.
+    /// A call with a flag that no system has fails.
     #[test]
     fn a_transfer_of_a_part_of_the_first_buffer_carries_the_flags() {
         let directory = tempfile::tempdir().unwrap();

@@ -54,9 +54,9 @@ pub enum AlignmentSource {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum NoDirect {
-    /// It does not work on this file, for this reason.
+    /// Direct I/O does not work on this file, for this reason.
     Refused(String),
-    /// It could not be determined, for this reason.
+    /// The availability could not be determined, for this reason.
     Unknown(String),
 }
 

@@ -138,7 +138,7 @@ struct LayoutCounts {
     bytes: u64,
     encoded_bytes: u64,
     last_placed: Option<FileExtent>,
-    /// Without the extents themselves and their mean.
+    /// The layout without the extents themselves and their mean.
     layout: Layout,
 }
 

@@ -29,7 +29,7 @@ pub struct Facts {
     /// Kind of the file, symbolic links followed.
     pub kind: FileKind,
     pub file_system: Option<FileSystemFacts>,
-    /// The devices that hold it; for a block device, the device itself.
+    /// The devices that hold the file; for a block device, the device itself.
     pub devices: Vec<Device>,
     /// Direct I/O and its requirements; for a directory, those of new files in it.
     pub direct: Direct,
@@ -45,7 +45,7 @@ pub struct Facts {
 pub struct Direct {
     /// True if direct I/O works; `None` if unknown.
     pub works: Option<bool>,
-    /// Its requirements, if it works.
+    /// Requirements of direct I/O, if it works.
     pub alignment: Option<Alignment>,
     /// Reason if it does not work or is unknown.
     pub reason: Option<String>,
@@ -82,9 +82,9 @@ pub struct FileFacts {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct EngineFact {
     pub name: String,
-    /// Its description in one line.
+    /// Description of the engine in one line.
     pub summary: String,
-    /// True if it works here.
+    /// True if the engine works on the path.
     pub works: bool,
     pub reason: Option<String>,
     /// Note on its use if it works.

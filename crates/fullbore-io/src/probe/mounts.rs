@@ -105,7 +105,7 @@ pub(crate) fn holding<'a>(
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FileSystemFacts {
-    /// Its type, with the subtype if there is one: `ext4`, `fuse.sshfs`.
+    /// Type of the file system, with the subtype if there is one: `ext4`, `fuse.sshfs`.
     pub kind: String,
     pub mount_point: String,
     /// Directory of the file system that is mounted there: not `/` for bind mounts and sub-volumes.

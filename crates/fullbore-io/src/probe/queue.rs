@@ -88,7 +88,7 @@ fn chosen(choices: &str) -> Option<String> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Link {
-    /// Its kind, generation and width: `PCIe 4.0 x4`, `SATA 6.0 Gbps`.
+    /// Kind, generation and width of the link: `PCIe 4.0 x4`, `SATA 6.0 Gbps`.
     pub what: String,
     /// Signalling rate less the line code, in bytes per second, with packet headers included.
     pub rate: u64,

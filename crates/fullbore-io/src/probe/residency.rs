@@ -14,13 +14,13 @@ pub struct Residency {
     pub total: u64,
     /// Bytes in the page cache.
     pub cached: u64,
-    /// Modified, writeback not started.
+    /// Bytes that are modified, with writeback not started.
     pub dirty: Option<u64>,
-    /// Under writeback.
+    /// Bytes under writeback.
     pub writeback: Option<u64>,
-    /// Once in the cache, since evicted.
+    /// Bytes that were in the cache and have been evicted.
     pub evicted: Option<u64>,
-    /// Evicted so recently that a read now would count as a refault.
+    /// Bytes evicted so recently that a read now would count as a refault.
     pub recently_evicted: Option<u64>,
     /// Call that reported the values.
     pub source: ResidencySource,

@@ -80,20 +80,20 @@ pub(crate) fn process_status(name: &str) -> Option<String> {
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SystemUsage {
-    /// In programs, including guests of a hypervisor.
+    /// Time in programs, including guests of a hypervisor.
     pub user: f64,
-    /// In programs of lowered priority.
+    /// Time in programs of lowered priority.
     pub nice: f64,
-    /// In the kernel.
+    /// Time in the kernel.
     pub system: f64,
     pub idle: f64,
-    /// Idle while a program waited for a device.
+    /// Time in which the processor was idle while a program waited for a device.
     pub iowait: f64,
-    /// In interrupts.
+    /// Time in interrupts.
     pub interrupts: f64,
-    /// In deferred interrupts.
+    /// Time in deferred interrupts.
     pub soft_interrupts: f64,
-    /// Taken by the hypervisor for other guests.
+    /// Time that the hypervisor used for other guests.
     pub steal: f64,
 }
 
@@ -157,7 +157,7 @@ pub struct Transfers {
     pub merged: u64,
     /// Bytes moved.
     pub bytes: u64,
-    /// Sum of their times in flight, in milliseconds.
+    /// Sum of the requests' times in flight, in milliseconds.
     pub ms: u64,
 }
 

@@ -7,7 +7,7 @@ use crate::file::inner::{File, Unwritten};
 #[derive(Debug, Default)]
 pub(super) struct Ahead {
     memory: Vec<u8>,
-    /// Their offset in the file.
+    /// Offset in the file of the first byte.
     start: u64,
 }
 
@@ -90,7 +90,7 @@ impl Pending {
         &self.memory[self.taken..]
     }
 
-    /// Offset in the file of their end, if there are any.
+    /// Returns the offset in the file of the end of the bytes, if there are any.
     pub(super) fn end(&self) -> Option<u64> {
         (!self.is_empty()).then(|| self.start + self.memory.len() as u64)
     }

@@ -24,9 +24,9 @@ pub(super) struct Ends {
 enum Seekability {
     /// Nothing was transferred yet.
     Unknown,
-    /// It has offsets.
+    /// The file has offsets.
     Seekable,
-    /// It has no offsets: a pipe, a socket, a terminal.
+    /// The file has no offsets: it is a pipe, a socket or a terminal.
     Sequential,
 }
 
@@ -36,13 +36,13 @@ impl Ends {
         Self { file, seekability: Seekability::Unknown, appends }
     }
 
-    /// True if it is known to have no offsets.
+    /// True if the file is known to have no offsets.
     #[inline]
     pub(super) fn is_sequential(&self) -> bool {
         self.seekability == Seekability::Sequential
     }
 
-    /// True if it is known to have offsets.
+    /// True if the file is known to have offsets.
     pub(super) fn is_seekable(&self) -> bool {
         self.seekability == Seekability::Seekable
     }

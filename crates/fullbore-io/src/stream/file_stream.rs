@@ -467,7 +467,7 @@ impl BufRead for FileStream {
 mod tests {
     use super::*;
 
-    /// .NET's rule; no public function shows it.
+    /// As in .NET; no public function shows it.
     #[test]
     fn the_buffer_is_allocated_lazily() {
         let directory = tempfile::tempdir().unwrap();

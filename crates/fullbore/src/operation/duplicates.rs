@@ -23,7 +23,7 @@ pub struct Inode {
     pub identity: (u64, u64),
     /// Length in bytes.
     pub len: u64,
-    /// Its names, sorted; hard links to one file are not duplicates.
+    /// The names of the file, sorted; hard links to one file are not duplicates.
     pub names: Vec<PathBuf>,
 }
 

@@ -117,9 +117,9 @@ pub fn rot13() -> Map {
 
 #[derive(Clone, Copy)]
 pub(super) struct Rotate {
-    /// 0 to 25.
+    /// Distance of letters, 0 to 25.
     letters: u8,
-    /// 0 to 9.
+    /// Distance of digits, 0 to 9.
     digits: u8,
 }
 

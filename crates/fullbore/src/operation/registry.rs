@@ -53,16 +53,16 @@ const OPERATIONS: &[Operation] = &[
 /// A shipped operation.
 #[derive(Debug)]
 pub struct Operation {
-    /// Its notation, with the argument if it has one: `shift:N`.
+    /// Notation of the operation, with the argument if it has one: `shift:N`.
     pub usage: &'static str,
-    /// Its description in one line.
+    /// Description in one line.
     pub summary: &'static str,
     /// Creates it; the argument is empty if [`usage`](Self::usage) has none.
     build: fn(&str, Kernel) -> Built,
 }
 
 impl Operation {
-    /// Its name: `shift`.
+    /// Returns the name of the operation: `shift`.
     pub fn name(&self) -> &'static str {
         self.usage.split(':').next().unwrap_or_default()
     }
@@ -94,7 +94,7 @@ pub fn parse(spec: &str, kernel: Kernel) -> Result<Box<dyn Transform>, ParseOper
     built.map_err(|what| error(format!("{what}; write {} ({})", operation.usage, operation.summary)))
 }
 
-/// Error of a text that is not an operation.
+/// The error for a text that is not an operation.
 #[derive(Debug)]
 pub struct ParseOperationError {
     spec: String,

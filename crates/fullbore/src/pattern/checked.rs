@@ -35,7 +35,7 @@ impl CheckedInput {
         self.len.filter(|_| self.file.kind() == FileKind::Regular)
     }
 
-    /// Fails if not all of it was read.
+    /// Fails if not all of the file was read.
     pub(super) fn was_whole(&self, stats: &Stats) -> Result<()> {
         match self.regular_len() {
             Some(len) if stats.bytes != len => {
@@ -45,7 +45,7 @@ impl CheckedInput {
         }
     }
 
-    /// Fails if it changed since the start.
+    /// Fails if the file changed since the start.
     pub(super) fn is_unchanged(&self) -> Result<()> {
         // The length of a file that was partly read before is not fixed, but its content is.
         let partly_read = self.file.start() > 0 && self.before.len > 0;

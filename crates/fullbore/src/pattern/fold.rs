@@ -49,12 +49,12 @@ pub fn fold<'c, F: Fold>(
     }
 }
 
-/// The parts of a file that the workers get.
+/// The division of a file into the parts that workers fold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Parts {
-    /// In any order: states that do not grow with the number of parts.
+    /// Parts in any order, for states that do not grow with the number of parts.
     AnyOrder,
-    /// From front to back: each part that has no neighbour yet holds the records that its ends cut.
+    /// Parts from front to back: each part that has no neighbour yet holds the records that its ends cut.
     FileOrder,
     /// The whole file: one worker reads it from front to back.
     OneWorker,
@@ -84,7 +84,7 @@ fn add<F: Fold>(fold: &F, done: &Runs<F::State>, mut run: Piece<F::State>) {
     }
 }
 
-/// `held`: the bytes of the longest record that a state holds.
+/// Folds the parts of an input. `held` returns the bytes of the longest record that a state holds.
 fn anywhere<F: Fold>(
     operation: &F,
     split: Split,

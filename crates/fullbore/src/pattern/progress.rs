@@ -112,7 +112,8 @@ pub struct Stats {
     /// buffers, closing. 0 if the system does not report it.
     #[doc(hidden)]
     pub setup_user: f64,
-    /// The same, system CPU time.
+    /// System CPU time of the workers before their first and after their last request, in seconds. 0 if the system does not
+    /// report it.
     #[doc(hidden)]
     pub setup_system: f64,
 }

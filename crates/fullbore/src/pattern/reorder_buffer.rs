@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::lock::{Condvar, Mutex, Padded};
 
-/// Receives the results in order; `Break`: no more are needed.
+/// Receives the results in order; `Break` means that no more are needed.
 pub(super) type Emit<'e, R> = dyn FnMut(R) -> Result<ControlFlow<()>> + Send + 'e;
 
 /// Holds results until those before them are delivered; a worker too far ahead blocks.
@@ -20,16 +20,16 @@ pub(super) struct ReorderBuffer<'e, R> {
     /// Only the thread that set `ReorderState::emitting` locks it, so no thread waits for this lock.
     emit: Padded<Mutex<Box<Emit<'e, R>>>>,
     limit: usize,
-    /// By worker: the results of its item in progress.
+    /// The results of each worker's item in progress.
     open: Vec<Padded<Mutex<Open<R>>>>,
-    /// By worker: the start of its item in progress, or [`NONE`].
+    /// The start of each worker's item in progress, or [`NONE`].
     starts: Vec<AtomicU64>,
-    /// Copy of the field in the state, to read without the lock.
+    /// Copy of [`ReorderState::next`], to read without the lock.
     next: AtomicU64,
     enough: AtomicBool,
 }
 
-/// The start of no item.
+/// The value in place of a start if a worker has no item.
 const NONE: u64 = u64::MAX;
 
 /// The largest weight of an item, so that no sum of weights overflows.
@@ -37,7 +37,7 @@ const HEAVIEST: usize = usize::MAX / 4;
 
 struct ReorderState<R> {
     next: u64,
-    /// By start: the end, the weight of the results, the results.
+    /// Items by their start: the end, the weight of the results, the results.
     waiting: HashMap<u64, (u64, usize, Vec<R>)>,
     weight: usize,
     emitting: bool,
@@ -45,7 +45,7 @@ struct ReorderState<R> {
     waiters: usize,
     over: bool,
     enough: bool,
-    /// Empty, with the capacity of delivered results, for the next ones.
+    /// An empty vector with the capacity of delivered results, for the next ones.
     spare: Vec<R>,
 }
 
@@ -92,14 +92,14 @@ impl<'e, R> ReorderBuffer<'e, R> {
         }
     }
 
-    /// With `workers` that deliver results of items in progress.
+    /// Adds `workers` that deliver results of items in progress.
     pub(super) fn with_open(self, workers: usize) -> Self {
         let open = (0..workers).map(|_| Padded(Mutex::new(Open::new()))).collect();
         let starts = (0..workers).map(|_| AtomicU64::new(NONE)).collect();
         Self { open, starts, ..self }
     }
 
-    /// Set when no more results are needed.
+    /// Returns the flag that is set when no more results are needed.
     pub(super) fn enough(&self) -> &AtomicBool {
         &self.enough
     }

@@ -19,7 +19,7 @@ use fullbore_io::engine::IoStats;
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::lock::Mutex;
 
-/// The parts of a run.
+/// A run over one file or stream.
 pub(super) struct Run<'a> {
     pub(super) transfer: Transfer<'a>,
     pub(super) scope: &'a Scope,
@@ -28,11 +28,11 @@ pub(super) struct Run<'a> {
     pub(super) most: usize,
     /// True if a trial may read parts from all over the file: the visitor accepts them in any order.
     pub(super) any_order: bool,
-    /// Set by a visitor that needs no more blocks.
+    /// The flag that a visitor sets when it needs no more blocks.
     pub(super) enough: &'a AtomicBool,
 }
 
-/// Never set: the run ends with the last block.
+/// The flag of runs that end with the last block: it is never set.
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// The distribution of a run's requests.

@@ -65,10 +65,10 @@ pub fn search_bytes<S: Search>(
 /// A record may take this fraction of the memory: it is copied to be searched, and again to be printed.
 pub(super) const LONGEST: u64 = 4;
 
-/// The beginning of the message about a single one that is longer.
+/// The beginning of the message about a single record that is longer.
 pub(super) const RECORD: &str = "a record is";
 
-/// The error of a record of which `held` bytes are in memory.
+/// Returns the error for a record of which `held` bytes are in memory.
 pub(super) fn record_too_long(
     operation: &'static str,
     records: &str,
@@ -223,9 +223,9 @@ pub(super) fn cut(block: &[u8], offset: u64, delimiter: u8, reach: usize) -> (Op
 }
 
 struct Middle {
-    /// The whole records of the block.
+    /// Range of the whole records of the block.
     whole: Range<usize>,
-    /// The records out of reach of anything outside the block.
+    /// Range of the records out of reach of the bytes outside the block.
     own: Range<usize>,
     /// End of the bytes that the preceding boundary needs.
     head: usize,
@@ -235,7 +235,7 @@ struct Middle {
 
 /// The last whole records of a block.
 struct Ending {
-    /// Their end.
+    /// End of the last whole record.
     end: usize,
     /// End of the records out of reach of the bytes after `end`.
     own_end: usize,
@@ -244,7 +244,7 @@ struct Ending {
 }
 
 impl Ending {
-    /// `None` if the block has too few records.
+    /// Finds the last records of a block; `None` if it has too few.
     fn of(block: &[u8], delimiter: u8, reach: usize) -> Option<Self> {
         let mut ends = memchr::memrchr_iter(delimiter, block).map(|place| place + 1);
         let end = ends.next()?;

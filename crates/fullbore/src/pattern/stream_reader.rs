@@ -59,7 +59,7 @@ pub(super) struct StreamReader {
 struct StreamPosition {
     offset: u64,
     ended: bool,
-    /// Contenders to try once `BEFORE` bytes were read: until then, readers end there.
+    /// Contenders to try after `BEFORE` bytes, at which the readers end until then.
     next: Vec<Contender>,
     trials: Option<StreamTrials>,
 }

@@ -53,7 +53,7 @@ pub(super) struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// No work on blocks that may be cut anywhere.
+    /// Returns the work of no operation: blocks may be cut anywhere.
     pub(super) const fn none(memory: BlockMemory) -> Self {
         Self { operation: None, in_place: false, split: Split::Any, memory }
     }
@@ -88,7 +88,7 @@ impl Cut {
         self.len.div_ceil(self.request as u64)
     }
 
-    /// Offset and length of a request.
+    /// Returns offset and length of a request.
     pub(super) fn extent(&self, index: u64) -> (u64, usize) {
         let offset = self.order.block(index, self.blocks()) * self.request as u64;
         (self.start + offset, (self.len - offset).min(self.request as u64) as usize)
@@ -413,7 +413,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         self.transfer.work.memory.may_be_mapping() && self.writer.as_ref().is_some_and(IoQueue::mapped)
     }
 
-    /// A free buffer; waits for a write if there is none.
+    /// Returns a free buffer; waits for a write if there is none.
     fn buffer(&mut self) -> Result<Buf> {
         self.reclaim()?;
         loop {
@@ -465,7 +465,7 @@ impl<'a, 'v> TransferLoop<'a, 'v> {
         Ok(())
     }
 
-    /// The bytes moved so far, and the counts of reads and writes.
+    /// Returns the bytes moved so far, and the counts of reads and writes.
     pub(super) fn moved(&self) -> (u64, IoStats, IoStats) {
         let stats = |queue: &Option<IoQueue>| queue.as_ref().map(IoQueue::stats).unwrap_or_default();
         (self.bytes, stats(&self.reader), stats(&self.writer))

@@ -17,10 +17,10 @@ const QUICK: Duration = Duration::from_millis(1);
 type Item<T> = (u64, T);
 type Batch<T> = Mutex<VecDeque<Item<T>>>;
 
-/// Items with their places, distributed in order.
+/// A queue that numbers items and distributes them in order.
 pub(super) struct WorkQueue<I: Iterator> {
     source: Mutex<Fuse<Zip<RangeFrom<u64>, I>>>,
-    /// By worker: consecutive items that are not started.
+    /// The batch of each worker: consecutive items that are not started.
     batches: Vec<Padded<Batch<I::Item>>>,
     most: usize,
 }
@@ -45,12 +45,12 @@ impl<I: Iterator> WorkQueue<I> {
         Self { source: Mutex::new((0..).zip(items).fuse()), batches, most }
     }
 
-    /// The item after this worker's last one, if its batch has one.
+    /// Returns the item after this worker's last one, if its batch has one.
     pub(super) fn next(&self, slot: &WorkerSlot) -> Option<Item<I::Item>> {
         self.batches[slot.worker].lock().pop_front()
     }
 
-    /// The first item of a new batch; `None` when all items are started.
+    /// Returns the first item of a new batch; `None` when all items are started.
     pub(super) fn next_batch(&self, slot: &mut WorkerSlot) -> Option<Item<I::Item>> {
         let quick = slot.since.elapsed() < QUICK;
         slot.size = if quick { (slot.size * 2).clamp(1, self.most) } else { 1 };

@@ -20,9 +20,9 @@ pub struct Contender {
 /// The strategies that a run may use, by the state of a region in the page cache, best expected first.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Contenders {
-    /// For regions in the page cache, and for files whose state is unknown.
+    /// Contenders for regions in the page cache, and for files whose state is unknown.
     pub cached: Vec<Contender>,
-    /// For regions that must be read from the device.
+    /// Contenders for regions that must be read from the device.
     pub uncached: Vec<Contender>,
 }
 
@@ -71,12 +71,12 @@ impl Tried {
     }
 }
 
-/// A strategy as `--strategy` takes it, without the budget: that is the run's.
+/// Returns a strategy as `--strategy` takes it, without the budget, which is the run's.
 pub(crate) fn text(strategy: &Strategy) -> String {
     Strategy { budget: BUDGET, ..strategy.clone() }.to_string()
 }
 
-/// A short name of a strategy: method, cache policy, request size, depth, workers.
+/// Returns a short name of a strategy: method, cache policy, request size, depth, workers.
 pub(super) fn name(strategy: &Strategy) -> String {
     let mut name = strategy.read.name.to_owned();
     if strategy.read_cache == CachePolicy::Direct && name != "direct" {

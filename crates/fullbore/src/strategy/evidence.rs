@@ -156,7 +156,7 @@ pub enum Reason {
     NeedsLength,
     Seeks,
     PageFaults,
-    /// It copies bytes that a mapping shows in place.
+    /// The method copies bytes that a mapping shows in place.
     CopiesBytes,
     ReadsFromDevice,
     NothingToWaitFor,

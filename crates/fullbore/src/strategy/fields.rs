@@ -25,22 +25,22 @@ pub enum Model {
 /// Allocation of blocks for a new output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Allocation {
-    /// As written; the file grows.
+    /// Blocks are allocated as they are written; the file grows.
     #[default]
     Extend,
-    /// The length at once, the blocks as written.
+    /// The length is set at once; blocks are allocated as they are written.
     Size,
-    /// Length and blocks at once, as fallocate(1) and posix_fallocate(3).
+    /// Length and blocks are allocated at once, as by fallocate(1) and posix_fallocate(3).
     Fallocate,
 }
 
 /// The order in which completions are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Completion {
-    /// As they arrive.
+    /// As requests complete.
     #[default]
     Any,
-    /// In the order of the requests: waits for the oldest.
+    /// In the order of the requests: a worker waits for the oldest.
     Ordered,
 }
 
@@ -106,7 +106,7 @@ impl Strategy {
         }
     }
 
-    /// The same with this many workers, which take stripes from a queue if there are several.
+    /// Returns the strategy with this many workers, which take stripes from a queue if there are several.
     pub(crate) fn with_workers(self, workers: usize) -> Self {
         let model = if workers > 1 { Model::Pool } else { Model::Serial };
         Self { workers, model, ..self }
@@ -156,7 +156,7 @@ impl Strategy {
         Pool::allocate(count, request, direct && fits && len >= LEAST)
     }
 
-    /// The same as [`Strategy::memory`], for this many workers.
+    /// Returns the memory as [`memory`](Self::memory) does, but for this many workers.
     pub(crate) fn memory_of(&self, workers: usize) -> u64 {
         let per_worker = |method: &Method| match (method.capabilities.mapped, self.window) {
             (true, Some(window)) => window.max(self.request),

@@ -26,9 +26,9 @@ pub struct Circumstances {
     pub file_system: String,
     /// The purpose of the run.
     pub purpose: Purpose,
-    /// Its destination.
+    /// The destination of the run.
     pub target: Target,
-    /// True if it can have only one worker.
+    /// True if the run can have only one worker.
     pub serial: bool,
     /// True for parts in the page cache; `None` if the system does not report them.
     pub cached: Option<bool>,
@@ -68,7 +68,7 @@ pub struct Figure {
     pub cpu: f64,
     /// The number of trials.
     pub count: u32,
-    /// The time of the last one, in seconds since 1970.
+    /// The time of the last trial, in seconds since 1970.
     pub updated: u64,
 }
 

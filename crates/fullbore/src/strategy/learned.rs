@@ -28,7 +28,7 @@ pub struct Learned(Arc<Mutex<Notebook>>);
 #[derive(Debug, Default)]
 struct Notebook {
     path: Option<PathBuf>,
-    /// Read at the first long run; most commands need none.
+    /// The figures, read at the first long run; most commands need none.
     figures: Option<Vec<Figure>>,
     /// The trials of this process, not written yet.
     pending: Vec<(Circumstances, Vec<Tried>)>,

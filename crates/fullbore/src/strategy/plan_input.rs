@@ -102,16 +102,16 @@ pub struct PlanInput {
     pub units: Option<Units>,
     /// True if the run may try several strategies: it is long or one of many, and the user leaves the choice open.
     pub adapts: bool,
-    /// True for one of many files: strategies are tried on files, too.
+    /// True for one of many files, whose strategies are tried on whole files, too.
     pub among_files: bool,
 }
 
 /// Stripes that a worker reads, hashes and writes one at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Units {
-    /// Their length in bytes.
+    /// Length of each stripe in bytes.
     pub len: u64,
-    /// True if each is read back from the device, for which its worker waits.
+    /// True if each stripe is read back from the device, for which its worker waits.
     pub read_back: bool,
 }
 

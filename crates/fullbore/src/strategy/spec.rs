@@ -315,7 +315,7 @@ fn one_of<T: FromStr<Err = ParseError>>(field: &str, value: &str) -> Result<T, P
 pub struct Named {
     /// The name for `--strategy`.
     pub name: &'static str,
-    /// Its description in one line.
+    /// Description in one line.
     pub summary: &'static str,
     spec: fn() -> StrategySpec,
 }
@@ -339,7 +339,7 @@ fn serial(name: &str) -> StrategySpec {
     }
 }
 
-/// The same with one worker per processor, the best number for Hart's striped programs.
+/// One access method for reading and writing, one worker per processor: the best number for Hart's striped programs.
 fn parallel(name: &str, model: Model) -> StrategySpec {
     StrategySpec {
         workers: Some(probe::processors()),

@@ -43,7 +43,7 @@ pub(super) enum OptionalSetting {
     HugePages,
     /// `memory_offset`: records at a distance from a page boundary.
     MemoryOffset,
-    /// `file = "new"`: it can create a file and state its future length.
+    /// `file = "new"`: the interface can create a file and state its future length.
     New,
     /// `allocation` other than `extend` and `size`.
     Preallocation,
@@ -191,7 +191,7 @@ pub(super) enum RecordOrder {
     Forward,
     /// From end to start; each offset is relative to the end of the file.
     Backward,
-    /// Each at most once, as [`Order::Random`].
+    /// Each record at most once, in the order of [`Order::Random`].
     Random {
         seed: u64,
         count: u64,
@@ -253,7 +253,7 @@ pub(super) type Observer = Arc<dyn Fn(u64, &[u8]) + Send + Sync>;
 
 #[derive(Clone)]
 pub(super) enum Payload {
-    /// Read and discarded, or passed to an observer.
+    /// Data that is read and discarded, or passed to an observer.
     Read(Option<Observer>),
     Write {
         data: Arc<Stamped>,

@@ -107,7 +107,7 @@ pub(super) struct InterfaceSpec {
 pub(super) enum InterfaceFileState {
     #[default]
     Overwritten,
-    /// No file; creating, allocating and closing it count.
+    /// No file: creating, allocating and closing it are part of the measured time.
     New,
 }
 

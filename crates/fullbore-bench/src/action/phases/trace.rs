@@ -339,7 +339,7 @@ mod tests {
         assert_eq!((sum.sectors, sum.device_requests), (0, 0));
     }
 
-    /// Their names have the number of the process and of the trace.
+    /// Messages leave out the name of the trace, which contains the numbers of the process and of the trace.
     #[test]
     fn reasons_are_the_same_for_every_trace() {
         let reasons = |has_instances: bool| {

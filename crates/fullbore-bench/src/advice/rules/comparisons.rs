@@ -12,15 +12,15 @@ use crate::stats::{DEFAULT_MARGIN, median};
 use crate::units;
 
 const FASTER: f64 = 1.0 + DEFAULT_MARGIN;
-/// “Significantly more” CPU time.
+/// The ratio of CPU times that counts as “significantly more”.
 const SIGNIFICANTLY_MORE: f64 = 1.5;
-/// “Noticeable gains”.
+/// The ratio of rates that counts as “noticeable gains”.
 const NOTICEABLE: f64 = 1.1;
-/// “Significant benefits”.
+/// The ratio of rates that counts as “significant benefits”.
 const SIGNIFICANT: f64 = 1.5;
-/// “Comes close to”.
+/// The ratio of rates from which one “comes close to” the other.
 const CLOSE: f64 = 0.8;
-/// “Significantly degrades”: a fifth, the paper's mildest case.
+/// The ratio of rates that counts as “significantly degrades”: a fifth, the paper's mildest case.
 const DEGRADED: f64 = 1.2;
 
 /// The request size that the paper calls large, in bytes.

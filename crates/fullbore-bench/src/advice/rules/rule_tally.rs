@@ -5,14 +5,14 @@ use super::super::words::{Ratio, speed, times};
 use crate::document::{Rule, RuleVerdict};
 use crate::units;
 
-/// A rule, still without its number and its text, that these cells cannot decide.
+/// Returns a rule that these cells cannot decide, for this reason. The caller adds its number and its text.
 pub(super) fn not_testable(reason: impl Into<String>) -> Rule {
     let (number, rule, experiment, cells) = Default::default();
     Rule { number, rule, verdict: RuleVerdict::NotTestable, evidence: reason.into(), experiment, cells }
 }
 
 struct Observation<'a> {
-    /// The comparison, without the figure.
+    /// The two compared cells in words, without the ratio.
     what: String,
     ratio: f64,
     cells: Vec<EligibleCell<'a>>,
@@ -31,7 +31,7 @@ impl<'a> RuleTally<'a> {
         Self { threshold, supporting, contradicting, undecided }
     }
 
-    /// [Adds](Self::add) the ratio of two cells' rates; false if there is none.
+    /// [Adds](Self::add) the ratio of two cells' rates; false if they have none.
     pub(super) fn compare(
         &mut self,
         first: EligibleCell<'a>,

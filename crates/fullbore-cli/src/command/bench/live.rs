@@ -11,7 +11,7 @@ use fullbore_bench::stats::Bootstrap;
 use fullbore_cli::progress::note_shown;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Two lines on the terminal; nothing without a terminal.
+/// The display of a run: two lines on the terminal, none without a terminal.
 pub(super) struct LiveDisplay {
     bar: Option<ProgressBar>,
     time: Duration,
@@ -56,7 +56,7 @@ impl LiveDisplay {
     }
 }
 
-/// `n=5 3.12 GB/s ±2.1%  `, or nothing.
+/// Formats the rates measured so far: `n=5 3.12 GB/s ±2.1%  `; empty without any.
 fn samples(rates: &[f64]) -> String {
     // Few resamples, to keep the cost negligible; the run computes the final interval with more.
     let quick = Bootstrap { resamples: 100, ..Bootstrap::default() };

@@ -17,15 +17,15 @@ use fullbore_cli::progress::note_end;
 
 use crate::exit::Exit;
 
-/// The samples as CSV.
+/// The file of the samples as CSV.
 const TABLE: &str = "results.csv";
 
-/// The report as an HTML page.
+/// The file of the report, an HTML page.
 const REPORT: &str = "report.html";
 
 pub(super) struct ResultsFolder {
     path: PathBuf,
-    /// Held open: another user may give its name to a directory of links.
+    /// The folder, held open: another user may give its name to a directory of links.
     held: HeldDir,
     /// Removes the folder if a run fails or is interrupted before its first measurement.
     empty: Option<Temporary>,

@@ -75,7 +75,7 @@ struct CmpRequest<'a> {
     limit: Option<u64>,
 }
 
-/// The required result of a comparison.
+/// The extent of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CmpMode {
     /// Every difference.

@@ -8,7 +8,7 @@ use fullbore::sys::OsStrExt;
 
 /// Settings of the message for the first difference.
 pub(super) struct Words<'a> {
-    /// The operands as they were given.
+    /// The operands as given by the user.
     pub(super) names: [&'a OsStr; 2],
     pub(super) bytes: bool,
     /// True if POSIX prescribes the wording: "char" instead of "byte".

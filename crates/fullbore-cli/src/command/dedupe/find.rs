@@ -20,7 +20,7 @@ use crate::exit::Exit;
 /// Files up to this length are hashed whole at once: their ends are all or most of their bytes.
 const NO_ENDS: u64 = 128 << 10;
 
-/// Bytes read at each end.
+/// Bytes that are read at each end of a file.
 const END: u64 = 16 << 10;
 
 /// Number of files that a worker inspects per batch: inspecting a file is cheaper than taking work from the queue.
@@ -167,7 +167,7 @@ fn open(inode: &Inode, directories: &Directories) -> Result<File> {
     Ok(file)
 }
 
-/// Inspects a name; `None`: not a candidate.
+/// Inspects a name; `None` if the file is not a candidate.
 fn inspect(path: PathBuf, held: Option<HeldDir>, bounds: Bounds) -> Result<Option<FoundName>> {
     let held = match held {
         Some(held) => held,

@@ -31,9 +31,9 @@ pub(super) enum LinkResult {
     /// The file that replaces the others.
     Kept,
     Linked,
-    /// Not replaced because of `--dry-run`.
+    /// A file that would be replaced without `--dry-run`.
     Would,
-    /// Must not be replaced, with the reason.
+    /// A file that must not be replaced, with the reason.
     Left(&'static str),
     Failed(Error),
 }

@@ -18,7 +18,7 @@ pub(crate) struct SearchPaths {
 }
 
 impl SearchPaths {
-    /// `stdin_used`: the patterns came from standard input.
+    /// Interprets the paths of the command line. `stdin_used` is true if the patterns came from standard input.
     pub(crate) fn new(paths: Vec<PathBuf>, stdin_used: bool, args: &GrepArgs) -> Result<Self, String> {
         if stdin_used && paths.iter().any(|path| path == Path::new("-")) {
             return Err("error: attempted to read patterns from stdin while also searching stdin".into());

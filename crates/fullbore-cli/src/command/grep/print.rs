@@ -15,7 +15,7 @@ pub(crate) struct FileOutput {
     pub(crate) bytes: Vec<u8>,
     /// True if this is the first piece of a file.
     pub(crate) begins: bool,
-    /// True if it begins with lines, not a summary of a file.
+    /// True if the piece begins with lines, not with a summary of a file.
     pub(crate) lines: bool,
     pub(crate) matched: bool,
     pub(crate) stats: Option<Stats>,
@@ -31,7 +31,7 @@ pub(crate) struct Separators {
 }
 
 impl Separators {
-    /// `serial`: the files are in a requested order.
+    /// Creates the separators. `serial` is true if the files are printed in a requested order.
     pub(crate) fn new(settings: &Settings, serial: bool) -> Self {
         let context = !settings.passthru && (settings.before_context > 0 || settings.after_context > 0);
         let text = match settings.show {
@@ -85,7 +85,7 @@ impl FileOutput {
         }
     }
 
-    /// True if it affects the output, the statistics or the exit status.
+    /// True if the piece affects the output, the statistics or the exit status.
     pub(crate) fn counts(&self) -> bool {
         self.matched || !self.bytes.is_empty() || self.said.is_some() || self.stats.is_some()
     }
@@ -113,7 +113,7 @@ pub(crate) struct Printer<'r> {
 const UNCOPIED_BYTES: usize = 32 << 10;
 
 impl<'r> Printer<'r> {
-    /// `soon`: each piece is printed immediately.
+    /// Creates a printer. With `soon` each piece is printed immediately.
     pub(crate) fn new(
         run: &'r CliRun<'r>,
         separators: Separators,
@@ -134,7 +134,7 @@ impl<'r> Printer<'r> {
         }
     }
 
-    /// Prints a piece; `Break`: no more are needed.
+    /// Prints a piece; `Break` means that no more are needed.
     pub(crate) fn put(&mut self, output: FileOutput) -> ControlFlow<()> {
         if let Some((status, text)) = &output.said {
             self.status = self.status.max(*status);

@@ -58,7 +58,7 @@ impl Grep {
         applies.then(Config::read).flatten()
     }
 
-    /// `flags` returns those of all commands, for `--generate`.
+    /// Runs the command. `flags` returns the flags of all commands, for `--generate`.
     pub(crate) fn run(self, flags: fn() -> clap::Command) -> Result<(), Exit> {
         let Self { arguments, mut args, mut common } = self;
         if let Some(wrong) = args.wrong.take() {

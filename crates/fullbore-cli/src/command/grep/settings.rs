@@ -10,7 +10,7 @@ use fullbore_grep::{Nuls, Settings, Show};
 use super::args::{ColorChoice, GrepArgs};
 use super::haystacks::SearchPaths;
 
-/// `terminal`: standard output is one.
+/// Returns the settings of the search. `terminal` is true if standard output is a terminal.
 pub(super) fn settings(
     args: &GrepArgs,
     patterns: Vec<String>,

@@ -21,7 +21,7 @@ use crate::exit::{Exit, called, program};
 
 enum Verdict {
     Passed(Item),
-    /// An expected sum and the algorithm that matches it; `None`: none does.
+    /// An expected sum, the algorithm that matches it, if one does, and the length of the file in bytes.
     Compared(ChecksumLine, Option<&'static Algorithm>, u64),
     Failed(ChecksumLine, Error),
 }

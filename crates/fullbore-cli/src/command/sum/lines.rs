@@ -31,7 +31,7 @@ pub(super) enum Shape {
     /// `ALGORITHM (NAME) = HEX`.
     Tagged,
     Nameless,
-    /// The bytes of the sum and nothing else.
+    /// Only the bytes of the sum.
     Raw,
 }
 

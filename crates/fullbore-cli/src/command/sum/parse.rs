@@ -43,7 +43,7 @@ pub(super) struct Parser {
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ParsedLine {
-    /// Empty, or a comment.
+    /// An empty line, or a comment.
     Nothing,
     ChecksumLine(ChecksumLine),
     Malformed,

@@ -223,7 +223,7 @@ fn path(name: Vec<u8>) -> PathBuf {
 
 /// Standard input, handed to its users one after the other.
 pub(super) struct StandardInput {
-    /// `None` after the run has failed: not every use will take place.
+    /// The number of the next user; `None` after the run has failed, since some users will not read then.
     next: Mutex<Option<u64>>,
     done: Condvar,
 }

@@ -10,11 +10,11 @@ pub(super) trait Lanes: Copy {
     type Block: Copy;
     fn load(self, bytes: &[u8; BLOCK]) -> Self::Block;
     fn equal(self, block: Self::Block, byte: u8) -> u64;
-    /// Mask of the bytes that are among the `count` values from `first`.
+    /// Returns the mask of the bytes that are among the `count` values from `first`.
     fn within(self, block: Self::Block, first: u8, count: u8) -> u64;
-    /// Mask of the bytes that are below a limit, as signed numbers.
+    /// Returns the mask of the bytes that are below a limit, as signed numbers.
     fn below(self, block: Self::Block, limit: i8) -> u64;
-    /// Mask of the first bytes in this [set](super::character::Characters::known).
+    /// Returns the mask of the first bytes in this [set](super::character::Characters::known).
     fn known(self, block: Self::Block, set: &[u8; 16]) -> u64;
 
     /// Number of the bytes that are equal to one.
@@ -256,10 +256,10 @@ pub(super) trait Pass {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Processor {
     Plain,
-    /// With 256-bit integer vectors (AVX2).
+    /// A processor with 256-bit integer vectors (AVX2).
     #[cfg(target_arch = "x86_64")]
     V3(pulp::x86::V3),
-    /// With 512-bit byte vectors and their masks (AVX-512).
+    /// A processor with 512-bit byte vectors and their masks (AVX-512).
     #[cfg(target_arch = "x86_64")]
     V4(pulp::x86::V4),
 }

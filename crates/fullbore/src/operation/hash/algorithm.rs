@@ -122,13 +122,13 @@ fn blake2b(len: usize) -> Box<dyn Hasher> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Algorithm {
-    /// Its name: `sha256`.
+    /// Name of the algorithm: `sha256`.
     pub name: &'static str,
     /// Tag before the name of a file in BSD-style lines: `SHA256`.
     pub tag: &'static str,
-    /// Default length of its sum in bytes.
+    /// Default length of a sum in bytes.
     pub len: usize,
-    /// Its description in one line.
+    /// Description in one line.
     pub summary: &'static str,
     /// Rule for cutting a file: decides whether several workers can hash one file.
     pub split: Split,

@@ -14,9 +14,9 @@ use super::hasher::{Hasher, same};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Blake3Mode {
-    /// A sum.
+    /// A hash without a key.
     Plain,
-    /// A sum that can be computed or verified only with the key.
+    /// A keyed hash, which can be computed or verified only with the key.
     Keyed([u8; 32]),
     /// A key derived from the bytes, for the context with this key; [`derive`](Self::derive) computes it.
     Derive([u8; 32]),
@@ -51,9 +51,9 @@ pub(super) fn begin(mode: Blake3Mode, seek: u64, len: usize) -> Box<dyn Hasher> 
 
 /// A subtree with a known position in the tree that is not its root.
 struct Node {
-    /// Its first chunk.
+    /// Number of the first chunk.
     first: u64,
-    /// Its size is two to this power in chunks; fewer only at the end of the file.
+    /// The subtree has two to this power of chunks, or fewer at the end of the file.
     level: u32,
     value: ChainingValue,
 }

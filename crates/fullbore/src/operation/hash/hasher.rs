@@ -49,7 +49,7 @@ pub(super) trait Hasher: Any + Send {
     fn finish(self: Box<Self>) -> Vec<u8>;
 }
 
-/// Downcasts `right` to the type of the state that `append` was called on.
+/// Downcasts `right` to the type of the state to which it is appended.
 pub(super) fn same<S: Hasher>(right: Box<dyn Hasher>) -> Box<S> {
     match (right as Box<dyn Any>).downcast() {
         Ok(same) => same,

@@ -100,11 +100,11 @@ impl<'a> Flow<'a> {
 /// The end of a wait for bytes.
 #[derive(Clone, Copy)]
 enum Until<'a> {
-    /// Nothing is waited for.
+    /// No wait: bytes that have not arrived yet are left out.
     Now,
-    /// The run is cancelled, as the comparing thread detects within [`PATIENCE`].
+    /// The cancellation of the run, which the comparing thread detects within [`PATIENCE`].
     Cancelled(&'a Progress),
-    /// The write end of this pipe is closed, as the second thread detects at once.
+    /// The closing of the write end of this pipe, which the second thread detects at once.
     Closed(&'a Handle),
 }
 

@@ -12,7 +12,7 @@ pub struct Side<'a> {
     /// The strategy for reading the bytes. Both sides use the longer request, the shorter stripe and
     /// the smaller number of workers of the two.
     pub choice: RunStrategy<'a>,
-    /// Bytes to skip at its start.
+    /// Bytes to skip at the start of the file.
     pub skip: u64,
 }
 
@@ -31,9 +31,9 @@ impl<'a> Side<'a> {
 /// One of the two inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Which {
-    /// The first.
+    /// The first input.
     Left = 0,
-    /// The second.
+    /// The second input.
     Right = 1,
 }
 
@@ -50,7 +50,7 @@ pub struct Extent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Difference {
-    /// Its offset from the first byte compared.
+    /// Offset from the first byte compared.
     pub offset: u64,
     /// The byte of the left input.
     pub left: u8,
@@ -79,11 +79,11 @@ impl Difference {
 pub struct End {
     /// The shorter input.
     pub side: Which,
-    /// Its length from the first byte compared, in bytes.
+    /// Length of the shorter input from the first byte compared, in bytes.
     pub offset: u64,
-    /// Lines that ended before, if requested, else 0.
+    /// Number of lines that ended before, if requested, else 0.
     pub lines: u64,
-    /// True if its last byte ended a line.
+    /// True if the last byte of the shorter input ended a line.
     pub fresh: bool,
 }
 

@@ -95,12 +95,12 @@ impl Visit for Lines<'_> {
 pub(super) struct AllDifferences<F, E> {
     find: F,
     emit: Mutex<E>,
-    /// A byte differed.
+    /// True if a byte differed.
     pub(super) differ: AtomicBool,
-    /// `emit` returned `Break`.
+    /// True if `emit` returned `Break`.
     pub(super) enough: AtomicBool,
     frontier: Frontier,
-    /// Nothing at or after this offset is needed.
+    /// The offset from which no more bytes are needed.
     wanted: AtomicU64,
 }
 

@@ -53,7 +53,7 @@ pub(super) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// The request size of all sides: the largest of theirs.
+    /// Returns the request size of all sides, the largest of their strategies'.
     fn request(&self) -> usize {
         let request = self.sides.iter().map(|side| side.choice.first.request).max().unwrap_or(1);
         request.clamp(1, self.longest.max(1))

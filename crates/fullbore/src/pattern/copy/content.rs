@@ -329,7 +329,7 @@ impl Content<'_> {
         Ok(())
     }
 
-    /// Plans the copy; `striped`: for [`Hashed`].
+    /// Plans the copy. With `striped` the plan is for [`Hashed`], in units of a stripe.
     pub(super) fn plan(&self, output: &Output, len: Option<u64>, striped: bool) -> Result<Plan> {
         let units = Units { len: STRIPE, read_back: self.options.verify };
         let planner = if striped { self.settings.planner.in_units(units) } else { self.settings.planner };

@@ -31,7 +31,7 @@ const FLAGS: OpenFlags =
 /// An open note, locked against other runs. It outlives the process, for the next run.
 pub(super) struct Note {
     pub(super) file: File,
-    /// True if this run created it.
+    /// True if this run created the file.
     pub(super) made: bool,
     pub(super) directory: HeldDir,
     name: OsString,
@@ -234,7 +234,7 @@ pub(super) struct BegunDirectory {
     note: Note,
     target: OsString,
     source: DirectoryIdentity,
-    /// For messages.
+    /// The path of the source, for messages.
     source_path: PathBuf,
 }
 

@@ -29,11 +29,11 @@ pub enum Reflink {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Follow {
-    /// None.
+    /// No links are followed.
     None,
-    /// Links that are named sources, and none below them.
+    /// Links that are named sources are followed, and none below them.
     Sources,
-    /// All.
+    /// All links are followed.
     #[default]
     All,
 }
@@ -94,10 +94,10 @@ pub enum BackupControl {
     Existing,
 }
 
-/// The way in which a replaced target is kept.
+/// The backup of a target that is replaced.
 #[derive(Debug, Clone)]
 pub struct Backup {
-    /// The naming.
+    /// The naming of the backup.
     pub control: BackupControl,
     /// The suffix of simple backups.
     pub suffix: OsString,
@@ -107,9 +107,9 @@ pub struct Backup {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Overwrite<'a> {
-    /// The target.
+    /// The path of the target.
     pub path: &'a Path,
-    /// Its mode bits.
+    /// The mode bits of the target.
     pub mode: u32,
     /// True if the user may write to it.
     pub writable: bool,

@@ -103,7 +103,7 @@ pub(super) type Written<T> = (T, Option<(u64, u64)>);
 pub(super) enum TargetState {
     /// The name is free.
     New,
-    /// The name exists. The content is replaced; a symbolic link is followed.
+    /// The name exists; its content is replaced, and a symbolic link is followed.
     There,
     /// The copy replaces the name in one step; links are not followed.
     Replaced(Option<PendingBackup>),
@@ -155,7 +155,7 @@ struct Copy {
 }
 
 pub(super) enum LinkAction {
-    /// The first name: copy it, then call [`Links::done`] or [`Links::failed`].
+    /// The caller has the first name: it copies the file, then calls [`Links::done`] or [`Links::failed`].
     First,
     /// The file has a copy here.
     Linked(Named),

@@ -15,9 +15,9 @@ const BUFFER: u64 = 1 << 20;
 /// The shortest measurement, and its least number of files for each worker.
 const PERIOD: Duration = Duration::from_millis(10);
 const ITEMS: usize = 8;
-/// The processors limit the run from this share of their time on.
+/// Share of the processors' time from which they limit the run.
 const BUSY: f64 = 0.85;
-/// A number of workers with a smaller gain is the last.
+/// Least ratio of throughput to that before a step for which the number of workers grows further.
 const GAIN: f64 = 1.05;
 /// The cost of a file besides its bytes, in bytes.
 const FILE: u64 = 64 << 10;
