@@ -23,7 +23,7 @@ use fullbore::{
 /// The interval between checks of held output and, in waits, of signals.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
 
-/// The end of a pipe that wakes the thread, which waits for signals, too.
+/// The write end of the pipe that wakes the thread for signals.
 #[cfg(unix)]
 static WAKE: OnceLock<Handle> = OnceLock::new();
 

@@ -301,8 +301,8 @@ impl std::error::Error for Error {
     }
 }
 
-/// For the traits of `std::io`: the kind of the system's error, with the whole message. Its `raw_os_error` is `None`;
-/// `downcast::<Error>()` returns this error, which has the number.
+/// Converts for the traits of `std::io`: to the kind of the system's error, with the whole message. Its `raw_os_error` is
+/// `None`; `downcast::<Error>()` returns this error, which has the number.
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match (&error.inner.source, error.inner.kind) {
@@ -325,8 +325,8 @@ impl From<Error> for io::Error {
     }
 }
 
-/// For `?` in functions that the library calls. A contained [`Error`] is returned whole; any other error has no path, which
-/// [`Error::io`] adds.
+/// Converts for `?` in functions that the library calls. A contained [`Error`] is returned whole; any other error has no path,
+/// which [`Error::io`] adds.
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
         match error.downcast::<Self>() {

@@ -17,7 +17,7 @@ use super::workload::{
 };
 use crate::document::Labels;
 
-/// In place of a number of workers: 1, 2, 4 and so on up to the number of processors, which is the last.
+/// The text in place of a number of workers that means 1, 2, 4 and so on up to the number of processors, which is the last.
 const EACH: &str = "each";
 
 #[derive(Debug, Clone, Deserialize)]
@@ -37,10 +37,10 @@ fn each() -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 enum Kind {
-    /// Copied to a buffer that stays in the processor's cache, as by a read from the page cache.
+    /// Copies to a buffer that stays in the processor's cache, as a read from the page cache does.
     #[default]
     Copy,
-    /// Touched, a byte of each cache line, as by a reader of a mapping.
+    /// Reads of a byte of each cache line, as by a reader of a mapping.
     Read,
 }
 

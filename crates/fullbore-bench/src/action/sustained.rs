@@ -39,8 +39,8 @@ const FALLEN: f64 = 0.9;
 /// The first idle period as a share of the time that remains; each is twice the one before.
 const FIRST_IDLE: f64 = 1.0 / 14.0;
 
-/// After a fall, also as a share of the time in which the sustained rate would regain the credit: the refill rate is seen only
-/// while the credit is not full.
+/// The first idle period after a fall, also as a share of the time in which the sustained rate would regain the credit: the
+/// refill rate is seen only while the credit is not full.
 const REGAINED: f64 = 0.25;
 const SHORTEST_IDLE_S: f64 = 0.2;
 

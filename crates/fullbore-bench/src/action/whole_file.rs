@@ -236,7 +236,7 @@ impl Workload for WholeFileWorkload {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SmallFilesSpec {
-    /// In the syntax of `--strategy`; `auto` determines the number of workers during the run.
+    /// The strategy in the syntax of `--strategy`; `auto` determines the number of workers during the run.
     #[serde(default = "auto")]
     strategy: String,
     #[serde(default = "sixteen")]

@@ -20,7 +20,8 @@ pub(super) struct EligibleCell<'a> {
 }
 
 impl<'a> EligibleCell<'a> {
-    /// `None` without usable samples, if limited by the meter, or if proof contradicts half of the samples or more.
+    /// Examines a cell; `None` without usable samples, if the meter limits it, or if proof contradicts half of the samples or
+    /// more.
     pub(super) fn of(cell: &'a Cell) -> Option<Self> {
         let summary = cell.summary.as_ref()?;
         // Those that do not count beside longer ones, or of the other regime, too.

@@ -274,7 +274,7 @@ impl Path {
         })
     }
 
-    /// The load on no more disks than were measured: the deviation of others is that of these.
+    /// Returns the load on no more disks than were measured: on more disks, the deviation from the law is the same.
     fn measured<'a>(&self, place: CellLoad<'a>) -> CellLoad<'a> {
         let disks = self.members.iter().map(|member| member.requests.load(None).disks).fold(1.0, f64::max);
         CellLoad { load: Load { disks: place.load.disks.min(disks), ..place.load }, ..place }

@@ -114,7 +114,7 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    /// Requests to one disk. Those that a method batches are one request, because they are one call.
+    /// Creates requests to one disk. Those that a method batches are one request, because they are one call.
     pub(super) fn new(method: &str, bytes: u64, depth: u32, workers: u32) -> Self {
         let batched = engine::method(method).is_some_and(|method| method.capabilities.batched);
         let (bytes, depth) =

@@ -157,7 +157,7 @@ impl Palette {
         Self::of_methods(document.cells.iter().map(|cell| method_or_peer(&cell.labels)))
     }
 
-    /// Those of the registry first, in its order, so that few methods have the colours with the clearest difference.
+    /// Orders the methods: those of the registry first, so that few methods have the colours with the clearest difference.
     fn of_methods<'a>(used: impl Iterator<Item = &'a str>) -> Self {
         let used: BTreeSet<&str> = used.collect();
         let known: Vec<&str> =
@@ -204,7 +204,7 @@ impl Palette {
         line_styles
     }
 
-    /// A colour for each place: its own, or a free one if another method of the chart has it.
+    /// Returns a colour for each method's place: its own, or a free one if another method of the chart has it.
     fn colours(&self, places: &[usize]) -> Vec<usize> {
         let mut taken: Vec<(usize, usize)> = Vec::new();
         // Methods known to the library come first, so that their colours are the same in every chart.

@@ -67,8 +67,8 @@ impl Dispatch {
         self.core.lock()
     }
 
-    /// Releases the lock, then calls the noted wakers and drops the noted operations. If a waker that it calls comes here again, it
-    /// leaves those noted since to this call: thousands of nested calls would overflow the stack.
+    /// Releases the lock, then calls the noted wakers and drops the noted operations. If one of these wakers calls this function
+    /// again, the outer call handles what was noted meanwhile: thousands of nested calls would overflow the stack.
     pub(super) fn unlock<'a>(&'a self, mut core: Locked<'a>) {
         if core.wakes.is_empty() && core.gone.is_empty() {
             return;

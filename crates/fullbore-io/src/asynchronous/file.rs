@@ -53,7 +53,7 @@ struct Inner {
 enum RingHandle {
     /// The handle of the file itself.
     Same,
-    /// One of its own: a completion port requires one whose calls do not wait.
+    /// Another handle of the file: a completion port requires one whose calls do not wait.
     Other(File),
     /// No handle: threads execute the transfers.
     None,
@@ -120,7 +120,7 @@ impl AsyncFile {
         &self.inner.driver
     }
 
-    /// The file of the last handle, and if it is open for reading only.
+    /// Returns the file of the last handle, and true if it is open for reading only; `None` if there are other handles.
     pub(super) fn into_file(self) -> Option<(File, bool)> {
         Arc::into_inner(self.inner).map(|inner| (inner.file, inner.reads_only))
     }

@@ -26,7 +26,7 @@ pub(crate) struct Loan {
     bytes: usize,
     /// Bytes that all calls together can move.
     total: usize,
-    /// Bytes that the calls so far moved: the first ones. After a read they are initialised.
+    /// Number of bytes, the first ones, that the calls so far moved. After a read they are initialised.
     moved: usize,
     /// All segments, if one call cannot take them: finding each of them again could take time in proportion to their number.
     segments: Vec<Segment>,

@@ -217,7 +217,7 @@ impl Moved {
 }
 
 impl DropBehind {
-    /// `None` if the system cannot drop the pages of an open file, or the file cannot be opened for it.
+    /// Creates the mode; `None` if the system cannot drop the pages of an open file, or the file cannot be opened for it.
     fn of(file: &File) -> Option<Self> {
         let own = match sys::DROPS_BY_REOPENING {
             // The file's handles drop the pages.

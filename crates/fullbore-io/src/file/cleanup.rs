@@ -33,7 +33,7 @@ thread_local! {
     static CLEANED_UP: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The list. Other threads wait here from the cleanup to the end of the process; the thread of the cleanup gets `None`.
+/// Locks the list. From the cleanup to the end of the process other threads wait, and the thread of the cleanup gets `None`.
 fn registry() -> Option<MutexGuard<'static, Registry>> {
     (!CLEANED_UP.get()).then(|| STATE.lock())
 }

@@ -22,7 +22,7 @@ pub struct HeldDir(Arc<Held>);
 
 #[derive(Debug)]
 struct Held {
-    /// For messages: the whole path if there is no parent, else the name in the parent.
+    /// The path for messages: whole if there is no parent, else the name in the parent.
     path: PathBuf,
     parent: Option<HeldDir>,
     /// True if the name may be a symbolic link.
@@ -37,13 +37,13 @@ struct OpenDir {
     name: OsString,
 }
 
-/// The flags of its descriptor. Attributes are set through it, so `O_PATH` alone does not suffice.
+/// The flags of the descriptor of a directory. Attributes are set through it, so `O_PATH` alone does not suffice.
 const FLAGS: OpenFlags = OpenFlags::READ.union(OpenFlags::DIRECTORY);
 
 /// The number of open descriptors that can be released; one that is released before it is counted may make it negative.
 static OPEN: AtomicIsize = AtomicIsize::new(0);
 
-/// The directories that may have one, oldest first.
+/// The directories that may have a descriptor to release, oldest first.
 static OLDEST: Mutex<VecDeque<Weak<Held>>> = Mutex::new(VecDeque::new());
 
 /// The maximum number of open descriptors that can be released: half of the process's limit, less those that it has in any case.
@@ -245,7 +245,7 @@ impl Drop for Held {
     }
 }
 
-/// Bytes of a path to which another name may be added: one may have 4,096.
+/// The greatest length in bytes of a path to which another name is added: a path may have 4,096.
 const LONG: usize = 3 << 10;
 
 fn unless(follow: bool) -> OpenFlags {

@@ -71,7 +71,7 @@ const INHERITED: OpenFlags = OpenFlags::APPEND
     .union(OpenFlags::RANDOM);
 
 impl Inner {
-    /// A newly opened file with these flags, about which nothing has been determined yet.
+    /// Creates a newly opened file with these flags, about which nothing has been determined yet.
     pub(super) fn plain(fd: Handle, path: PathBuf, flags: OpenFlags) -> Self {
         Self::on(Descriptor::Own(fd), path, flags)
     }
@@ -191,7 +191,7 @@ crate::as_handle!(Descriptor, this => match this {
 });
 
 impl Descriptor {
-    /// Separate, so that the code before the system call is short for most handles.
+    /// A function of its own, so that the code before the system call is short for most handles.
     #[cold]
     fn of_another(&self) -> BorrowedHandle<'_> {
         match self {

@@ -78,7 +78,7 @@ impl OpenOptions {
             && !(self.temporary || self.delete || self.strict)
     }
 
-    /// The file with its cache policy, which is determined by trying it and changes nothing in the file.
+    /// Returns the file under its cache policy, which is determined by trying it and changes nothing in the file.
     fn cached(&self, inner: Inner, report: &mut Vec<OptionSupport>) -> Inner {
         let file = File::of(inner);
         let (cache_mode, support) = CacheMode::find(&file, self.cache);
@@ -87,8 +87,8 @@ impl OpenOptions {
         Inner { cache_mode, ..file.inner.derived() }
     }
 
-    /// The steps between the lock and the first use; those that can fail without a change come before the truncation, so that a
-    /// strict open that fails has lost no bytes. Returns the number of bytes reserved.
+    /// Makes the steps between the lock and the first use; those that can fail without a change come before the truncation, so
+    /// that a strict open that fails has lost no bytes. Returns the number of bytes reserved.
     fn prepare(&self, path: &Path, found: &OpenedFile, report: &mut Vec<OptionSupport>) -> Result<u64> {
         let fd = &found.fd;
         self.advise(fd, report);

@@ -25,7 +25,7 @@ const MEASURED: u64 = if cfg!(test) { 64 << 10 } else { 8 << 20 };
 const SETTLE: u64 = MEASURED / 4;
 const CHANGE: f64 = 0.1e-3;
 
-/// Gives a pipe more room. A larger pipe is filled and emptied in fewer switches; without one everything still works.
+/// Gives a pipe more room, so that it is filled and emptied in fewer switches. A failure is ignored.
 pub(super) fn enlarge_pipe(file: &File) {
     if file.kind() == FileKind::Fifo && sys::pipe_capacity(file).is_ok_and(|size| size < PIPE_CAPACITY) {
         let _ = sys::set_pipe_capacity(file, PIPE_CAPACITY);
@@ -148,12 +148,12 @@ impl StreamReader {
         (tried.len() > 1).then_some(Selection { after, cached: true, tried, chosen })
     }
 
-    /// The number of a worker that will read.
+    /// Returns the number of a worker that will read.
     pub(super) fn join(&self) -> usize {
         self.readers.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Releases the workers that wait for a part in the reading: there is none.
+    /// Releases the workers that wait to read: they read nothing.
     pub(super) fn stop(&self) {
         self.state.lock().ended = true;
         self.changed.notify_all();

@@ -15,13 +15,14 @@ use super::spec::StrategySpec;
 const CHOSEN: [f64; 2] = [0.0, 0.15];
 const MAPPED: [f64; 2] = [-0.05, 0.2];
 const COPIED: [f64; 2] = [-0.1, 0.2];
-/// In a short run, where processors differ more: copies took 0.75 to 1.4 of the time of a mapping.
+/// The expectation of copies in a short run, where processors differ more: they took 0.75 to 1.4 of the time of a mapping.
 const COPIED_SHORT: [f64; 2] = [-0.1, 0.3];
 const DEEP: [f64; 2] = [0.0, 0.15];
 const DEEP_WRITERS: [f64; 2] = [-0.1, 0.15];
 const LARGE: [f64; 2] = [-0.05, 0.2];
 const READ_AHEAD: [f64; 2] = [-0.5, 0.3];
-/// For a pipe, other request sizes and numbers of workers: they differ little, except for operations that need their own worker.
+/// The expectation of other request sizes and numbers of workers for a pipe: they differ little, except for operations that need
+/// their own worker.
 const STREAM: [f64; 2] = [0.0, 0.1];
 
 /// From this cached share on, the other parts are read into the page cache.

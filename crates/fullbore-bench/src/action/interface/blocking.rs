@@ -206,7 +206,7 @@ impl PositionalIo for (fs::File, PathBuf) {
 }
 
 struct PositionalFile<F> {
-    /// At least one. Each thread has its own where calls through one handle wait for each other.
+    /// The handles, at least one. Each thread has its own where calls through one handle wait for each other.
     files: Vec<F>,
     buffers: Vec<Buf>,
     bytes: Payload,

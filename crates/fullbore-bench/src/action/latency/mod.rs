@@ -39,7 +39,7 @@ const CLOSED_LOOP_SECONDS: f64 = 0.5;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LatencySpec {
-    /// In the syntax of `--strategy`; its depth, or a synchronous method's workers, limit the requests in flight.
+    /// The strategy in the syntax of `--strategy`; its depth, or a synchronous method's workers, limit the requests in flight.
     strategy: String,
     request: Option<String>,
     depth: Option<u32>,

@@ -41,7 +41,7 @@ const SECTOR: u64 = 512;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PhasesSpec {
-    /// In the syntax of `--strategy`: a method that bypasses the page cache, one worker.
+    /// The strategy in the syntax of `--strategy`: a method that bypasses the page cache, one worker.
     strategy: String,
     request: Option<String>,
     depth: Option<u32>,

@@ -39,7 +39,7 @@ pub(super) const IGNORED: &[(&str, &str)] = &[
     ),
 ];
 
-/// Options that change the load in a way that the meter does not support, likewise.
+/// Options that change the load in a way that the meter does not support, separated by spaces, with the reason or the remedy.
 pub(super) const REFUSED: &[(&str, &str)] = &[
     (
         "rate rate_min rate_iops rate_iops_min rate_process rate_cycle",

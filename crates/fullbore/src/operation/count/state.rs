@@ -76,9 +76,9 @@ impl Advance {
 /// Lengths of lines in columns. Newline, carriage return and form feed return to the first column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Columns {
-    /// Up to the first return, or of the whole run: its starting column is unknown here.
+    /// Movement up to the first return, or of the whole run, from an unknown column.
     pub(super) head: Advance,
-    /// If there is a return: the longest line between two returns, and the columns after the last one.
+    /// The longest line between two returns, and the columns after the last one; `None` without a return.
     pub(super) back: Option<(u64, u64)>,
 }
 

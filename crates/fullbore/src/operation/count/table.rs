@@ -12,7 +12,7 @@ pub(super) static RUNS: [u32; STEPS.len()] = {
     runs
 };
 
-/// The same, with the distance from the first code point of the run before.
+/// The entries of [`RUNS`], each with its distance from the run before in place of the first code point.
 const STEPS: [u32; 2045] = [
     0, 261, 10, 752, 269, 10, 4_857, 898, 64, 18, 48, 34, 56, 10, 8, 10, 160, 10, 1_793, 58, 1_328, 10, 304,
     18, 400, 18, 24, 9, 362, 9, 10, 9, 18, 9, 18, 9, 8, 66, 216, 34, 48, 90, 129, 90, 9, 10, 369, 170, 129,

@@ -118,7 +118,7 @@ pub(super) fn is_unlisted(source: impl AsHandle) -> bool {
 /// The extended attributes to copy.
 #[derive(Clone, Copy, PartialEq)]
 enum Which {
-    /// Those that may deny the file's owner other changes, and are set last: access lists of Windows.
+    /// Attributes that may deny the file's owner other changes, and are set last: access lists of Windows.
     Restrictive,
     Others,
 }

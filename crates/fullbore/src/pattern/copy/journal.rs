@@ -17,14 +17,14 @@ use fullbore_io::sys::{self, AtFlags, Code, FileKind, Handle, OsStrExt, OsString
 pub(super) const STRIPE: u64 = 4 << 20;
 
 const MAGIC: &[u8; 16] = b"fullbore copy 3\n";
-/// The identity of a source: six numbers. The number of a device differs from mount to mount.
+/// Length in bytes of the identity of a source: six numbers. The number of a device differs from mount to mount.
 const SOURCE: usize = 6 * 8;
 const NAME: usize = 255;
-/// Follows the target's name in that of a part; 16 random hexadecimal digits follow.
+/// The text between the target's name and 16 random hexadecimal digits in the name of a part.
 const ENDING: &str = ".fullbore-part-";
-/// Magic, source, the part's inode, length of its name, its name, hash of all before.
+/// Length in bytes of the header: magic, source, the part's inode, length of its name, its name, hash of all before.
 const HEADER: usize = 16 + SOURCE + 8 + 1 + NAME + 32;
-/// Offset, length, the stripe's hash, the start of the record's own hash.
+/// Length in bytes of a record: offset, length, the stripe's hash, the start of the record's own hash.
 const RECORD: usize = 8 + 8 + 32 + 16;
 /// Limit on the bytes of records read: no copy has 4 GiB of them.
 const RECORDS: u64 = 1 << 32;

@@ -224,7 +224,7 @@ pub(super) fn has_stable_inodes(file: impl AsHandle) -> bool {
 }
 
 const MAGIC: &[u8; 16] = b"fullbore tree 2\n";
-/// Magic, source, target; the path of the source and the hash of all before follow.
+/// Length in bytes of magic, source and target, which the path of the source and the hash of all before follow.
 const NUMBERS: usize = 16 + 6 * 8;
 /// Most bytes of a note.
 const MOST: usize = 1 << 16;

@@ -256,7 +256,7 @@ impl<T> Queue<T> {
         self.waiting.load(Ordering::Relaxed) > 0
     }
 
-    /// The newest task, so that trees are copied branch by branch with few open directories; `None`: all work is done.
+    /// Returns the newest task, so that trees are copied branch by branch with few open directories; `None` if all work is done.
     pub(super) fn next(&self) -> Option<T> {
         let mut state = self.state.lock();
         loop {

@@ -83,7 +83,7 @@ impl TreeCopy<'_> {
         Ok(true)
     }
 
-    /// Compares all data with that of the target on the device; the bytes compared, `None` if some differ.
+    /// Compares all data with that of the target on the device; returns the number of bytes, `None` if some differ.
     fn is_equal(&self, source: &File, target: &File, stat: &Status) -> Copied<Option<u64>> {
         let target = match target.with_cache(CachePolicy::Direct) {
             (direct, Support::Native) => direct,

@@ -22,9 +22,9 @@ use fullbore_io::lock::{Condvar, Mutex};
 /// The way in which a file is read.
 #[derive(Debug)]
 enum Arrival {
-    /// The whole file is in the worker's buffer: its length in bytes.
+    /// In one request: the length in bytes of the file, which is in the worker's buffer.
     Read(usize),
-    /// By a plan, or sequentially without one: the stamped file, and the length, if known.
+    /// By a plan, or sequentially without one: the stamped file, and its length, if known.
     Other(File, Option<u64>),
 }
 

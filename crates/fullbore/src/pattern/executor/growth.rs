@@ -56,8 +56,8 @@ pub(super) fn buffers(budget: u64) -> usize {
 }
 
 impl Growth {
-    /// Growth from `count` workers on, to at most the number of items and what the budget and the limit of descriptors
-    /// allow. `grows`: otherwise the number stays.
+    /// Creates a number that grows from `count` workers to at most the number of items and what the budget and the limit of
+    /// descriptors allow; unless `grows`, it stays.
     pub(super) fn new(
         count: usize,
         grows: bool,
@@ -120,8 +120,8 @@ impl Period {
 }
 
 impl Climb {
-    /// Decides on the next number after a measurement: the throughput, and the processors in use. False: the search is
-    /// over.
+    /// Decides on the next number after a measurement: the throughput, and the processors in use. Returns false if the search
+    /// is over.
     fn step(&mut self, rate: f64, busy: f64) -> bool {
         if let Some((count, best, misses)) = &mut self.before
             && rate < *best * GAIN
