@@ -1,5 +1,4 @@
-//! The planner: collects the facts that a decision needs, and combines the decision and the user's spec into a strategy
-//! that works on the files.
+//! The planner: collects facts, and makes a strategy that works on the files from the decision and the user's spec.
 
 #[cfg(test)]
 mod tests;
