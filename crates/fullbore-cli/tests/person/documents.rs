@@ -39,11 +39,15 @@ fn overlong_documents_are_rejected_immediately() {
             r#"ulimit -v 400000; yes | "$0" report - 2>&1; yes | "$0" bench run --job /dev/stdin 2>&1"#;
         assert_contains(&dir.shell(line).text(), &["64M", "4M"]);
     }
-    // An unreadable profile does not prevent counting.
+    // An unreadable profile does not prevent counting. Small files need none.
     fs::rename(dir.at("run/results.json"), dir.at("fullbore/profile.json")).unwrap();
     dir.file("small", "a\n");
-    let ended = run(dir.command("wc -l small").env("XDG_CONFIG_HOME", dir.path())).succeeds();
-    assert!(ended.stderr.contains("limit of 4M") && ended.text().starts_with("1 "), "{ended}");
+    dir.file("large", "a\n".repeat(2 << 20));
+    for (name, lines, reported) in [("small", "1 ", false), ("large", "2097152 ", true)] {
+        let ended = run(dir.command(&format!("wc -l {name}")).env("XDG_CONFIG_HOME", dir.path())).succeeds();
+        assert_eq!(ended.stderr.contains("limit of 4M"), reported, "{ended}");
+        assert!(ended.text().starts_with(lines), "{ended}");
+    }
 }
 
 #[test]
