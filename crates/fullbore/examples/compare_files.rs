@@ -3,13 +3,14 @@
 //!     cargo run --release -p fullbore --example compare_files -- FILE1 FILE2
 
 use fullbore::Job;
-use fullbore::pattern::{Comparison, Extent};
+use fullbore::pattern::{CompareOptions, Comparison};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [_, one, two] = &std::env::args().collect::<Vec<_>>()[..] else {
         return Err("usage: compare_files FILE1 FILE2".into());
     };
-    let (found, _) = Job::new().pair(one, two)?.compare(&Extent { lines: true, ..Extent::default() })?;
+    let (found, _) =
+        Job::new().pair(one, two)?.compare(&CompareOptions { lines: true, ..CompareOptions::default() })?;
     match found {
         Comparison::Equal => println!("equal"),
         Comparison::Differ { at, lines } => {

@@ -10,8 +10,8 @@ use std::time::Instant;
 
 use crate::operation::{BlockMemory, Fold, Generate, Search, Split, Transform};
 use crate::pattern::{
-    self, Comparison, CopyError, CopyEvent, CopyOptions, CopySettings, CopyStats, Executor, Extent, Follow,
-    OrderedSender, Progress, Stats, Worker,
+    self, CompareOptions, Comparison, CopyError, CopyEvent, CopyOptions, CopySettings, CopyStats, Executor,
+    Follow, OrderedSender, Progress, Stats, Worker,
 };
 use crate::strategy::{
     LEAST_BUDGET, LazyProfile, Plan, PlanInput, Planner, Profile, Purpose, Serial, StrategySpec, WORKER_LIMIT,
@@ -212,7 +212,7 @@ impl Job {
         left: impl Into<Input<'l>>,
         right: impl Into<Input<'r>>,
     ) -> Result<(Comparison, Stats)> {
-        self.pair(left, right)?.compare(&Extent::default())
+        self.pair(left, right)?.compare(&CompareOptions::default())
     }
 
     /// Plans the comparison of two inputs.

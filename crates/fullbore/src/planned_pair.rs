@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use fullbore_io::error::Result;
 use fullbore_io::file::File;
 
-use crate::pattern::{self, Comparison, Differences, Extent, Progress, Side, Stats};
+use crate::pattern::{self, CompareOptions, Comparison, Differences, Progress, Side, Stats};
 use crate::strategy::Plan;
 
 /// Two inputs whose comparison is planned.
@@ -13,11 +13,11 @@ use crate::strategy::Plan;
 /// ```
 /// use std::ops::ControlFlow;
 /// use fullbore::Job;
-/// use fullbore::pattern::{Comparison, Difference, Extent};
+/// use fullbore::pattern::{Comparison, Difference, CompareOptions};
 /// let job = Job::new();
 /// let pair = job.pair(&b"some bytes"[..], &b"the bytes!"[..])?.skip([4, 3]);
 /// assert_eq!(pair.common_len(), Some(6));
-/// let (found, _) = pair.compare(&Extent { limit: Some(6), ..Extent::default() })?;
+/// let (found, _) = pair.compare(&CompareOptions { limit: Some(6), ..CompareOptions::default() })?;
 /// assert_eq!(found, Comparison::Equal);
 /// let mut offsets = Vec::new();
 /// let find = |offset, left: &[u8], right: &[u8]| -> Vec<u64> {
@@ -59,9 +59,9 @@ impl PlannedPair<'_> {
     ///
     /// # Errors
     /// Those of every [run](crate::Job).
-    pub fn compare(&self, extent: &Extent) -> Result<(Comparison, Stats)> {
+    pub fn compare(&self, options: &CompareOptions) -> Result<(Comparison, Stats)> {
         let [left, right] = self.sides();
-        let (stats, found) = pattern::compare(&left, &right, extent, self.progress)?;
+        let (stats, found) = pattern::compare(&left, &right, options, self.progress)?;
         Ok((found, stats))
     }
 

@@ -6,7 +6,9 @@ use std::ops::ControlFlow;
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, Output, Placement};
 use fullbore::operation::{BlockMemory, Part, Search};
-use fullbore::pattern::{self, Comparison, CopyOptions, Executor, Extent, Progress, Reflink, Side, Stats};
+use fullbore::pattern::{
+    self, CompareOptions, Comparison, CopyOptions, Executor, Progress, Reflink, Side, Stats,
+};
 use fullbore::strategy::{Plan, Planner, Purpose};
 use fullbore::{Result, op};
 use memchr::memmem::Finder;
@@ -133,7 +135,7 @@ impl WholeFileWorkload {
             let plans = self.plan_pair([input, &inputs[1]])?;
             let files = [plans[0].handle(input), plans[1].handle(&inputs[1])];
             let side = |index: usize| Side::new(&files[index], &plans[index]);
-            let (stats, found) = pattern::compare(&side(0), &side(1), &Extent::default(), progress)?;
+            let (stats, found) = pattern::compare(&side(0), &side(1), &CompareOptions::default(), progress)?;
             if found != Comparison::Equal {
                 return Err(Error::new(ErrorKind::Changed, "measure", input.path(), "the test files differ"));
             }

@@ -1,6 +1,6 @@
 //! Selection of the cells that advice may rest on, and their grouping.
 
-use fullbore::strategy::{CacheState as JobCache, ProfileJob};
+use fullbore::strategy::{InputState, ProfileJob};
 
 use crate::document::{
     Allocation, CacheState, Cell, FileState, Findings, Labels, Operation, Summary, is_ordinary,
@@ -238,7 +238,7 @@ pub(crate) fn reads_without_trial(cells: &[Cell]) -> Vec<(ProfileJob, Vec<&Cell>
             && l.strategy.is_some()
     };
     let end_of = |cell: &Cell| EligibleCell::of(cell).filter(|w| reads(w.labels)).map(|w| end(w.labels));
-    [(JobCache::Warm, End::Cache), (JobCache::Cold, End::Device)]
+    [(InputState::Warm, End::Cache), (InputState::Cold, End::Device)]
         .into_iter()
         .map(|(cache, wanted)| {
             let here: Vec<&Cell> = cells.iter().filter(|cell| end_of(cell) == Some(wanted)).collect();

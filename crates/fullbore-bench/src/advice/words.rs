@@ -2,7 +2,7 @@
 
 use super::input::{EligibleCell, End, Growth, end, growth};
 use crate::document::{AccessMethod, CacheState, Confidence, Labels, Operation, StopReason};
-use crate::stats::{Bootstrap, Comparison, DEFAULT_MARGIN, Estimate, Verdict, compare_rates};
+use crate::stats::{Bootstrap, DEFAULT_MARGIN, Estimate, RatioComparison, Verdict, compare_rates};
 use crate::units;
 
 /// Share of the peak that counts as reaching it: within the 3% that the paper of 1997 calls repeatable.
@@ -39,7 +39,7 @@ impl Ratio {
 
     /// Returns the reason why there is no verdict although the interval excludes 1.
     pub(super) fn unclear_because(&self) -> Option<&'static str> {
-        Comparison { ratio: self.estimate, verdict: self.verdict }.unclear_because()
+        RatioComparison { ratio: self.estimate, verdict: self.verdict }.unclear_because()
     }
 
     /// True if one is larger and the cells' own intervals do not overlap.

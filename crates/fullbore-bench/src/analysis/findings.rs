@@ -10,7 +10,7 @@ use crate::document::{
 use crate::grouping::grouped;
 use crate::simplicity::{EQUAL, choose, fastest_cell};
 use crate::stats::{
-    Bootstrap, Comparison, CostLine, Estimate, Verdict, fit_cost, fit_cost_samples, fit_request_time,
+    Bootstrap, CostLine, Estimate, RatioComparison, Verdict, fit_cost, fit_cost_samples, fit_request_time,
     half_power,
 };
 use crate::units;
@@ -173,7 +173,7 @@ fn rival<'a>(cell: &Cell, fastest: &'a Cell, cells: &[&'a Cell]) -> Option<&'a C
         .copied()
 }
 
-fn against(comparison: &Comparison, other: &str) -> String {
+fn against(comparison: &RatioComparison, other: &str) -> String {
     let Estimate { value, low, high } = comparison.ratio;
     let interval = match comparison.ratio.has_interval() {
         true => format!("{low:.2} to {high:.2}"),
@@ -196,7 +196,7 @@ mod tests {
     fn a_difference_with_a_verdict_is_significant_however_small() {
         let text = |value: f64, half: f64, verdict| {
             let ratio = Estimate { value, low: value - half, high: value + half };
-            against(&Comparison { ratio, verdict }, "uring")
+            against(&RatioComparison { ratio, verdict }, "uring")
         };
         let same = |interval: &str| format!("no significant difference from uring ({interval})");
         assert_eq!(text(0.96, 0.01, Verdict::Slower), "0.96× uring (0.95 to 0.97)");

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::document::{AccessMethod, CacheState, Cell, Labels, Latency, PeerRatio, Regret, Sample, Summary};
 use crate::stats::{
-    Bootstrap, Comparison, DEFAULT_MARGIN, Estimate, FEWEST_PAIRS, compare_paired, compare_rates, median,
+    Bootstrap, DEFAULT_MARGIN, Estimate, FEWEST_PAIRS, RatioComparison, compare_paired, compare_rates, median,
 };
 
 /// Compares samples of the same round, so that common conditions (load, heat, credit) cancel out; all if few are common, or if
 /// a round has several of one cell.
-fn compare_in_rounds(first: &[&Sample], second: &[&Sample]) -> Option<Comparison> {
+fn compare_in_rounds(first: &[&Sample], second: &[&Sample]) -> Option<RatioComparison> {
     let by_round = |samples: &[&Sample]| -> BTreeMap<u32, f64> {
         samples.iter().map(|sample| (sample.round, sample.rate())).collect()
     };

@@ -18,7 +18,7 @@ use crate::units;
 
 /// The whole comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Comparison {
+pub struct RunComparison {
     /// The margin of equivalence, a share.
     pub margin: f64,
     /// The confidence of intervals, a share.
@@ -31,7 +31,7 @@ pub struct Comparison {
     pub conditions: Vec<ConditionResult>,
 }
 
-impl Comparison {
+impl RunComparison {
     /// True if a condition is met.
     pub fn fails(&self) -> bool {
         self.conditions.iter().any(|condition| condition.met)
@@ -42,7 +42,11 @@ impl Comparison {
 ///
 /// # Errors
 /// If the environments differ in an aspect that `options.across` does not name, or if there is nothing to compare.
-pub fn compare(baseline: Source<'_>, others: &[Source<'_>], options: &Options) -> Result<Comparison, Error> {
+pub fn compare(
+    baseline: Source<'_>,
+    others: &[Source<'_>],
+    options: &Options,
+) -> Result<RunComparison, Error> {
     for source in std::iter::once(&baseline).chain(others) {
         check_comparable(source)?;
     }
@@ -79,7 +83,13 @@ pub fn compare(baseline: Source<'_>, others: &[Source<'_>], options: &Options) -
         .iter()
         .map(|condition| ConditionResult::of(condition, &others, confidence))
         .collect();
-    Ok(Comparison { baseline: Origin::of(&baseline), margin: options.margin, confidence, others, conditions })
+    Ok(RunComparison {
+        baseline: Origin::of(&baseline),
+        margin: options.margin,
+        confidence,
+        others,
+        conditions,
+    })
 }
 
 fn check_comparable(source: &Source<'_>) -> Result<(), Error> {

@@ -5,7 +5,7 @@ use std::io::Write;
 use serde::Serialize;
 
 use super::change::Change;
-use super::compare::Comparison;
+use super::compare::RunComparison;
 use super::compared_run::{CellChange, ComparedRun};
 use crate::document::word;
 
@@ -15,7 +15,7 @@ pub const SCHEMA: &str = "fullbore.comparison";
 pub const VERSION: u32 = 1;
 
 /// Renders a comparison as JSON, indented by two spaces, with a final newline.
-pub fn json(comparison: &Comparison) -> String {
+pub fn json(comparison: &RunComparison) -> String {
     // Cannot fail: figures, texts and lists of them are always representable.
     format!("{}\n", serde_json::to_string_pretty(&Described::of(comparison)).unwrap_or_default())
 }
@@ -26,12 +26,12 @@ pub(super) struct Described<'a> {
     version: u32,
     fullbore_version: &'static str,
     #[serde(flatten)]
-    comparison: &'a Comparison,
+    comparison: &'a RunComparison,
     failed: bool,
 }
 
 impl<'a> Described<'a> {
-    pub(super) fn of(comparison: &'a Comparison) -> Self {
+    pub(super) fn of(comparison: &'a RunComparison) -> Self {
         let fullbore_version = env!("CARGO_PKG_VERSION");
         Self { schema: SCHEMA, version: VERSION, fullbore_version, comparison, failed: comparison.fails() }
     }
@@ -85,7 +85,7 @@ pub const COLUMNS: [Column; 35] = [
 ///
 /// # Errors
 /// Errors of the writer.
-pub fn csv(comparison: &Comparison, writer: impl Write) -> std::io::Result<()> {
+pub fn csv(comparison: &RunComparison, writer: impl Write) -> std::io::Result<()> {
     let mut sheet = csv::Writer::from_writer(writer);
     sheet.write_record(COLUMNS.map(|column| column.0))?;
     for other in &comparison.others {

@@ -17,7 +17,7 @@ mod table;
 mod words;
 
 pub use change::{Change, FEWEST_SAMPLES, Judgement, Measure};
-pub use compare::{Comparison, ConditionResult, compare};
+pub use compare::{ConditionResult, RunComparison, compare};
 pub use compared_run::{CellChange, ComparedRun, Matched, Origin, Unmatched, VerdictCounts};
 pub use difference::{Aspect, Difference, Differences, Error};
 pub use environment::differences;

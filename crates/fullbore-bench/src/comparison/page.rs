@@ -1,7 +1,7 @@
 //! The comparison as sections: one self-contained HTML file with a chart, or Markdown for pull requests and notes.
 
 use super::change::{Judgement, Measure};
-use super::compare::Comparison;
+use super::compare::RunComparison;
 use super::compared_run::{CellChange, ComparedRun, Unmatched};
 use super::export;
 use super::words::{self, figure, heading, interval, ratio};
@@ -18,7 +18,7 @@ const SCRIPT: &str = include_str!("../report/script/theme.js");
 ///
 /// The page contains the comparison as JSON for programs. It requests nothing from anywhere; all text from the documents
 /// is escaped.
-pub fn html(comparison: &Comparison) -> String {
+pub fn html(comparison: &RunComparison) -> String {
     let body = format!(
         "{}<main>\n{}</main>\n<footer><p>Ratios of medians with {} bootstrap intervals. Schema {} version {}.</p></footer>\n{}",
         header(comparison),
@@ -32,13 +32,13 @@ pub fn html(comparison: &Comparison) -> String {
 }
 
 /// Renders a comparison as GitHub Markdown. Text from the documents is escaped.
-pub fn markdown(comparison: &Comparison) -> String {
+pub fn markdown(comparison: &RunComparison) -> String {
     let baseline = markdown::escape(&words::origin(&comparison.baseline));
     let sections: String = sections(comparison).iter().map(markdown::section).collect();
     format!("# Comparison of storage results\n\nBaseline {baseline}\n\n{sections}")
 }
 
-fn header(comparison: &Comparison) -> String {
+fn header(comparison: &RunComparison) -> String {
     let link = |(number, other): (usize, &ComparedRun)| {
         format!("<a href=\"#d{}\">{}</a>", number + 1, escape(&other.origin.name))
     };
@@ -56,7 +56,7 @@ fn header(comparison: &Comparison) -> String {
     )
 }
 
-fn sections(comparison: &Comparison) -> Vec<Section> {
+fn sections(comparison: &RunComparison) -> Vec<Section> {
     let mut sections = Vec::new();
     if !comparison.conditions.is_empty() {
         let lines = comparison.conditions.iter().map(ToString::to_string).collect();
@@ -69,7 +69,7 @@ fn sections(comparison: &Comparison) -> Vec<Section> {
     sections
 }
 
-fn chapter(comparison: &Comparison, other: &ComparedRun) -> Vec<Block> {
+fn chapter(comparison: &RunComparison, other: &ComparedRun) -> Vec<Block> {
     let mut lines = vec![words::chance(other)];
     lines.extend(words::ignored_differences(other).into_iter().chain(other.notes.iter().cloned()));
     let chart = format!("<div class=\"scroll\" tabindex=\"0\">\n{}</div>\n", svg(comparison, other));
@@ -148,7 +148,7 @@ const TICKS: [f64; 15] = [1.0, 0.5, 2.0, 0.25, 4.0, 0.1, 10.0, 0.75, 1.25, 1.5, 
 const TICK_GAP: f64 = 36.0;
 
 /// The cells of a document, the worst first, as an `svg` element.
-fn svg(comparison: &Comparison, other: &ComparedRun) -> String {
+fn svg(comparison: &RunComparison, other: &ComparedRun) -> String {
     let axis = Axis::of(&other.cells);
     let groups = words::groups(other);
     let bottom = TOP + groups.len() as f64 * HEAD + other.cells.len() as f64 * ROW;

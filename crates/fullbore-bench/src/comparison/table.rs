@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::change::Judgement;
-use super::compare::Comparison;
+use super::compare::RunComparison;
 use super::compared_run::{CellChange, ComparedRun, Unmatched};
 use super::words::{self, heading};
 use crate::block::text::{BOLD, GREEN, RED, Sheet, YELLOW};
@@ -15,7 +15,7 @@ const COLUMNS: [(&str, usize); 6] =
     [("baseline", 10), ("this", 10), ("ratio", 8), ("interval", 13), ("cpu", 8), ("p99", 8)];
 
 /// Renders a comparison as text; no line is wider than requested (60 at least), the last ends in a newline.
-pub fn render(comparison: &Comparison, options: TableOptions) -> String {
+pub fn render(comparison: &RunComparison, options: TableOptions) -> String {
     let mut sheet = Sheet::new(options.width, options.colour);
     sheet.wrapped(0, &format!("baseline {}", words::origin(&comparison.baseline)));
     for other in &comparison.others {
@@ -34,7 +34,7 @@ pub fn render(comparison: &Comparison, options: TableOptions) -> String {
     sheet.text
 }
 
-fn document(sheet: &mut Sheet, comparison: &Comparison, other: &ComparedRun) {
+fn document(sheet: &mut Sheet, comparison: &RunComparison, other: &ComparedRun) {
     if comparison.others.len() > 1 {
         sheet.line("");
     }

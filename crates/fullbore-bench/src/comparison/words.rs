@@ -1,7 +1,7 @@
 //! Figures and sentences shared by all forms of a comparison.
 
 use super::change::{Change, Judgement, Measure};
-use super::compare::Comparison;
+use super::compare::RunComparison;
 use super::compared_run::{CellChange, ComparedRun, Origin};
 use super::difference::{Difference, shown};
 use crate::stats::Estimate;
@@ -55,7 +55,7 @@ pub(super) fn figures(cell: &CellChange) -> [String; 6] {
 }
 
 /// Explanation of the marks of [`marked_ratio`] and [`ratio`].
-pub(super) fn legend(comparison: &Comparison, other: &ComparedRun) -> String {
+pub(super) fn legend(comparison: &RunComparison, other: &ComparedRun) -> String {
     let latency = if other.cells.iter().any(|cell| cell.latency.is_some()) {
         "; p99: ratio of the 99th percentile of request time"
     } else {

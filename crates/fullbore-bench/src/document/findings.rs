@@ -7,7 +7,7 @@ use super::labels::Labels;
 use super::regime::{DeviceCredit, DeviceLimit, DeviceVariation};
 use super::series::{Experiment, Series};
 use super::summary::Cell;
-use crate::stats::{Comparison, CostLine, DEFAULT_MARGIN, Estimate, HalfPower, RequestTime};
+use crate::stats::{CostLine, DEFAULT_MARGIN, Estimate, HalfPower, RatioComparison, RequestTime};
 use crate::units;
 
 /// The findings of a run, with the ids of the cells that support them.
@@ -195,7 +195,7 @@ pub struct RunnerUp {
     /// Id of the cell that measured it.
     pub cell: String,
     /// Throughput of the chosen strategy ÷ throughput of this one.
-    pub comparison: Comparison,
+    pub comparison: RatioComparison,
 }
 
 /// Time that `auto` takes beyond that of the best strategy.
@@ -257,7 +257,7 @@ pub struct PeerRatio {
     /// The peer: `fio`, `cp` …
     pub peer: String,
     /// Our throughput ÷ the peer's, in the same rounds.
-    pub rate: Comparison,
+    pub rate: RatioComparison,
     /// Our median latency ÷ the peer's, if both were measured.
     pub p50: Option<f64>,
     /// Our 99th percentile of latency ÷ the peer's, if both were measured.

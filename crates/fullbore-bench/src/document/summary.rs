@@ -9,8 +9,9 @@ use super::sample::{Latency, Proof, Sample};
 use super::terms::word;
 use super::warning::{StopReason, Warning};
 use crate::stats::{
-    Bootstrap, Changes, Comparison, Course, DEFAULT_MARGIN, Drift, Estimate, Level, Modes, Repeatability,
-    WarmUp, change_points, compare_rates, find_modes, levels, mann_kendall, median, outliers, repeatability,
+    Bootstrap, Changes, Course, DEFAULT_MARGIN, Drift, Estimate, Level, Modes, RatioComparison,
+    Repeatability, WarmUp, change_points, compare_rates, find_modes, levels, mann_kendall, median, outliers,
+    repeatability,
 };
 use crate::units;
 
@@ -281,7 +282,7 @@ impl Cell {
     }
 
     /// Returns the ratio of its rates to those of another cell; `None` if either has none.
-    pub(crate) fn compared_with(&self, other: &Self) -> Option<Comparison> {
+    pub(crate) fn compared_with(&self, other: &Self) -> Option<RatioComparison> {
         compare_rates(&self.rates(), &other.rates(), DEFAULT_MARGIN, &Bootstrap::default())
     }
 }

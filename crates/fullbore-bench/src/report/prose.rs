@@ -9,7 +9,7 @@ use crate::document::{
 };
 use crate::grouping::grouped;
 use crate::simplicity::{fastest_cell, fastest_known};
-use crate::stats::{Comparison, Estimate, Verdict, correlation_time, quantile};
+use crate::stats::{Estimate, RatioComparison, Verdict, correlation_time, quantile};
 use crate::units;
 
 pub(super) fn section(document: &Document) -> Section {
@@ -379,7 +379,7 @@ pub(super) fn ends(value: Estimate, text: impl Fn(f64) -> String) -> String {
 }
 
 /// The ratio of two cells' rates: `1.24 times X (1.20–1.28)`.
-pub(super) fn against(comparison: &Comparison, other: &str) -> String {
+pub(super) fn against(comparison: &RatioComparison, other: &str) -> String {
     let Estimate { value, low, high } = comparison.ratio;
     match comparison.verdict {
         Verdict::NoDifferenceThatMatters => format!("no difference that matters from {other}"),
@@ -435,7 +435,7 @@ mod tests {
     #[test]
     fn overlapping_intervals_give_no_verdict() {
         let ratio = |value, low, high| Estimate { value, low, high };
-        let described = |verdict, ratio| against(&Comparison { ratio, verdict }, "mmap");
+        let described = |verdict, ratio| against(&RatioComparison { ratio, verdict }, "mmap");
         assert_eq!(described(Verdict::Faster, ratio(1.24, 1.2, 1.28)), "1.24 times mmap (1.20–1.28)");
         assert_eq!(
             described(Verdict::Unclear, ratio(1.1, 0.9, 1.28)),

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use fullbore::Result;
 use fullbore::error::{Error, ErrorKind};
 use fullbore::probe::{Facts, Machine};
-use fullbore::strategy::{Entry, FileSystem, Measured, ProfileJob};
+use fullbore::strategy::{FileSystem, MeasuredStrategy, ProfileEntry, ProfileJob};
 
 use super::active_cell::{ActiveCell, is_precise};
 use super::cells::Cells;
@@ -257,13 +257,13 @@ impl DocumentBuilder {
                     return None;
                 }
                 let (_, cells) = candidates.iter().find(|(known, _)| **known == name)?;
-                let mut ranked: Vec<(&str, Measured)> = cells
+                let mut ranked: Vec<(&str, MeasuredStrategy)> = cells
                     .iter()
                     .filter_map(|cell| {
                         let rate = cell.summary.as_ref()?.rate;
                         let strategy = self.strategies.iter().find(|(id, _)| *id == cell.id)?.1.clone();
                         let measured =
-                            Measured { strategy, rate: rate.value, low: rate.low, high: rate.high };
+                            MeasuredStrategy { strategy, rate: rate.value, low: rate.low, high: rate.high };
                         Some((cell.id.as_str(), measured))
                     })
                     .collect();
@@ -274,7 +274,7 @@ impl DocumentBuilder {
                 let best = ranked.remove(context);
                 ranked.insert(0, best);
                 let ranked = ranked.into_iter().map(|(_, measured)| measured).collect();
-                Some(Entry { job, measured: date.clone(), ranked })
+                Some(ProfileEntry { job, measured: date.clone(), ranked })
             })
             .collect();
         FileSystem { directory: document.run.directory.clone().into(), entries }

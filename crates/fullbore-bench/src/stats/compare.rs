@@ -34,14 +34,14 @@ impl std::fmt::Display for Verdict {
 
 /// The ratio of two medians, with a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Comparison {
+pub struct RatioComparison {
     /// First median ÷ second median, with its interval.
     pub ratio: Estimate,
     /// Verdict on the ratio.
     pub verdict: Verdict,
 }
 
-impl Comparison {
+impl RatioComparison {
     /// Returns the reason why there is no verdict although the interval excludes 1; `None` otherwise.
     pub(crate) fn unclear_because(&self) -> Option<&'static str> {
         let undecided = self.verdict == Verdict::Unclear && !self.ratio.contains(1.0);
@@ -69,7 +69,7 @@ pub fn compare_rates(
     second: &[f64],
     margin: f64,
     bootstrap: &Bootstrap,
-) -> Option<Comparison> {
+) -> Option<RatioComparison> {
     let [first, second] = [first, second].map(|values| {
         let samples = SampleSet::of(values);
         let worth = samples.worth.max(FEWEST_SAMPLES).min(samples.sorted.len());
@@ -83,13 +83,13 @@ pub fn compare_rates(
     let fewest = first.worth.min(second.worth);
     if fewest < 2 {
         let ratio = Estimate { value: ratio, low: ratio, high: ratio };
-        return Some(Comparison { ratio, verdict: Verdict::Unclear });
+        return Some(RatioComparison { ratio, verdict: Verdict::Unclear });
     }
     let bootstrap = Bootstrap { resamples: bootstrap.resamples.max(1), ..*bootstrap };
     let drawn = bootstrap.drawn([&first, &second]);
     let ratios = drawn[0].iter().zip(&drawn[1]).map(|(t, b)| t / b).collect();
     let ratio = bootstrap.percentiles(ratio, ratios, fewest);
-    Some(Comparison { ratio, verdict: verdict(&ratio, margin, fewest >= FEWEST_SAMPLES) })
+    Some(RatioComparison { ratio, verdict: verdict(&ratio, margin, fewest >= FEWEST_SAMPLES) })
 }
 
 /// Compares rates measured alternately: `first[i]` and `second[i]` in the same round, with an equivalence `margin`.
@@ -102,12 +102,12 @@ pub fn compare_paired(
     second: &[f64],
     margin: f64,
     bootstrap: &Bootstrap,
-) -> Option<Comparison> {
+) -> Option<RatioComparison> {
     let usable = |v: &f64| v.is_finite() && *v > 0.0;
     let rounds = first.iter().zip(second).filter(|(a, b)| usable(a) && usable(b));
     let ratios: Vec<f64> = rounds.map(|(a, b)| a / b).collect();
     let ratio = bootstrap.median(&ratios)?;
-    Some(Comparison { ratio, verdict: verdict(&ratio, margin, ratios.len() >= FEWEST_PAIRS) })
+    Some(RatioComparison { ratio, verdict: verdict(&ratio, margin, ratios.len() >= FEWEST_PAIRS) })
 }
 
 /// Derives the verdict from a ratio's interval; `enough` is true if there are enough samples for one.

@@ -3,7 +3,7 @@
 use crate::markup::check_structure;
 use crate::pair::{Law, Spread, document};
 use fullbore_bench::comparison::{
-    self, Aspect, COLUMNS, Comparison, Options, Source, compare, csv, html, json, markdown, render,
+    self, Aspect, COLUMNS, Options, RunComparison, Source, compare, csv, html, json, markdown, render,
 };
 use fullbore_bench::table::TableOptions;
 use serde_json::Value;
@@ -12,7 +12,7 @@ use serde_json::Value;
 const HOSTILE: &str = "</script><b onload=\"x\"> | `a` *b* \u{1b}[31mred \"quoted\", & more";
 
 /// One slower, one unclear, one unchanged, one faster, one missing, one added; names that need escaping.
-fn made() -> Comparison {
+fn made() -> RunComparison {
     let law = Law { p99: 1e-3, ..Law::default() };
     let mut laws = vec![law.clone(); 6];
     laws[1].spread = Spread::LogNormal(0.6);

@@ -9,20 +9,20 @@ mod repeat;
 mod synthetic;
 
 use fullbore_bench::comparison::{
-    Aspect, CellChange, ComparedRun, Comparison, Condition, Error, Glob, Judgement, Matched, Options, Source,
-    compare,
+    Aspect, CellChange, ComparedRun, Condition, Error, Glob, Judgement, Matched, Options, RunComparison,
+    Source, compare,
 };
 use fullbore_bench::document::{Document, Labels, Proof, Regime, Sample, SummaryOptions};
 use fullbore_bench::stats::{Bootstrap, Xoshiro256};
 use fullbore_testkit::cases;
 use pair::{Law, Spread, document, labels};
 
-fn outcome(baseline: &Document, this: &Document, options: &Options) -> Result<Comparison, Error> {
+fn outcome(baseline: &Document, this: &Document, options: &Options) -> Result<RunComparison, Error> {
     let sources = [("a.json", baseline), ("b.json", this)].map(|(name, document)| Source { name, document });
     compare(sources[0], &sources[1..], options)
 }
 
-fn compared(baseline: &Document, this: &Document, options: &Options) -> Comparison {
+fn compared(baseline: &Document, this: &Document, options: &Options) -> RunComparison {
     outcome(baseline, this, options).unwrap()
 }
 

@@ -1,17 +1,17 @@
 //! Pairs without difference are called different in at most 5% of runs, and different ones are rarely called equal.
 
-use fullbore_bench::stats::{Bootstrap, Comparison, Verdict, compare_paired, compare_rates};
+use fullbore_bench::stats::{Bootstrap, RatioComparison, Verdict, compare_paired, compare_rates};
 use fullbore_testkit::cases;
 
 use crate::laws::{INDEPENDENT, Law, bootstrap, share, within};
 
-type Compare = fn(&[f64], &[f64], f64, &Bootstrap) -> Option<Comparison>;
+type Compare = fn(&[f64], &[f64], f64, &Bootstrap) -> Option<RatioComparison>;
 
-fn different(comparison: Option<Comparison>) -> bool {
+fn different(comparison: Option<RatioComparison>) -> bool {
     matches!(comparison.unwrap().verdict, Verdict::Faster | Verdict::Slower)
 }
 
-fn equal(comparison: Option<Comparison>) -> bool {
+fn equal(comparison: Option<RatioComparison>) -> bool {
     comparison.unwrap().verdict == Verdict::NoDifferenceThatMatters
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
 use fullbore::size;
-use fullbore::strategy::{Figure, Learned, Profile as Saved};
+use fullbore::strategy::{Learned, LearnedFigure, Profile as Saved};
 use fullbore::sys::{self, OpenFlags};
 
 use super::report::table_options;
@@ -66,8 +66,9 @@ fn show(place: &Path, path: Option<&Path>, json: bool) -> Result<(), Exit> {
     }
     // As runs order them.
     learned.sort_by(|one, two| {
-        let place =
-            |figure: &Figure| (figure.circumstances.file_system.clone(), figure.circumstances.to_string());
+        let place = |figure: &LearnedFigure| {
+            (figure.circumstances.file_system.clone(), figure.circumstances.to_string())
+        };
         place(one).cmp(&place(two)).then(two.share.total_cmp(&one.share))
     });
     if json {
@@ -117,7 +118,7 @@ fn table(place: &Path, saved: &Saved, width: usize) -> String {
     text
 }
 
-fn learned_table(figures: &[Figure], width: usize) -> String {
+fn learned_table(figures: &[LearnedFigure], width: usize) -> String {
     let (mut text, mut last) = (String::new(), None);
     for figure in figures {
         if last != Some(&figure.circumstances) {

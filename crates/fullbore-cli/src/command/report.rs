@@ -9,7 +9,7 @@ use fullbore::file::{Durability, Output, Temporary};
 use fullbore::stream::FileStream;
 use fullbore::sys::{self, AsHandle, interprets_sequences};
 use fullbore_bench::comparison::{
-    self, Aspect, Comparison, Condition, Error, Glob, Options, Source, parse_share,
+    self, Aspect, Condition, Error, Glob, Options, RunComparison, Source, parse_share,
 };
 use fullbore_bench::document::{Document, document_file, read_document_text};
 use fullbore_bench::table::TableOptions;
@@ -320,7 +320,7 @@ fn pictures(document: &Document, directory: &Path) -> Result<Temporary, Exit> {
 }
 
 /// Returns "no" with the conditions that are met, if any.
-fn verdict(found: &Comparison) -> Result<(), Exit> {
+fn verdict(found: &RunComparison) -> Result<(), Exit> {
     let met: Vec<String> =
         found.conditions.iter().filter(|met| !met.cells.is_empty()).map(ToString::to_string).collect();
     if met.is_empty() { Ok(()) } else { Err(Exit::No(met.join("\n"))) }

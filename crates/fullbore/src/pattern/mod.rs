@@ -33,7 +33,7 @@ pub use self::{
     search::{search, search_bytes},
     transform::{fill, generate, transform, visit},
 };
-pub use compare::{Comparison, Difference, Differences, End, Extent, Which};
+pub use compare::{CompareOptions, Comparison, Difference, Differences, End, Which};
 pub use copy::{
     Backup, BackupControl, Confirm, CopyError, CopyEvent, CopyKind, CopyOptions, CopyStats, Existing, Follow,
     Overwrite, Preserve, Reflink, Sparse,

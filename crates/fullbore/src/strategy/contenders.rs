@@ -5,7 +5,7 @@ use fullbore_io::engine::{CachePolicy, method};
 use super::contender::{Contender, Contenders};
 use super::fields::{Model, Strategy};
 use super::plan_input::{MOST_WORKERS, PlanInput, Purpose, Target, alike, mapped_part};
-use super::profile::{Entry, Measured};
+use super::profile::{MeasuredStrategy, ProfileEntry};
 use super::spec::StrategySpec;
 
 /// The expected logarithmic rates of contenders relative to the first, and their standard deviations, from measurements on
@@ -30,7 +30,11 @@ const COMPLETE: f64 = 0.9;
 
 /// Lists the strategies worth trying, the one chosen by the facts first. `measured` holds the strategies that the profile of
 /// the file system has for the same job, if any.
-pub(super) fn contenders(plan_input: &PlanInput, chosen: &Strategy, measured: Option<&Entry>) -> Contenders {
+pub(super) fn contenders(
+    plan_input: &PlanInput,
+    chosen: &Strategy,
+    measured: Option<&ProfileEntry>,
+) -> Contenders {
     let mut found = Contenders::default();
     if plan_input.len.is_none() {
         found.cached = of_stream(plan_input, chosen);
@@ -159,8 +163,12 @@ fn of_stream(plan_input: &PlanInput, chosen: &Strategy) -> Vec<Contender> {
 }
 
 /// The measurement of a strategy that equals this one in all fields that matter.
-pub(super) fn measurement<'e>(entry: &'e Entry, strategy: &Strategy, target: Target) -> Option<&'e Measured> {
-    let alike = |measured: &&Measured| {
+pub(super) fn measurement<'e>(
+    entry: &'e ProfileEntry,
+    strategy: &Strategy,
+    target: Target,
+) -> Option<&'e MeasuredStrategy> {
+    let alike = |measured: &&MeasuredStrategy| {
         measured
             .strategy
             .parse::<StrategySpec>()

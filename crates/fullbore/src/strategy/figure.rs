@@ -54,7 +54,7 @@ impl fmt::Display for Circumstances {
 
 /// The figures of one contender.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Figure {
+pub struct LearnedFigure {
     /// The circumstances.
     #[serde(flatten)]
     pub circumstances: Circumstances,
@@ -76,7 +76,7 @@ pub struct Figure {
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Document {
     version: u32,
-    figures: Vec<Figure>,
+    figures: Vec<LearnedFigure>,
 }
 
 /// The version of a document, regardless of the rest.
@@ -90,11 +90,11 @@ pub(super) fn now() -> u64 {
 }
 
 /// The time since the last trial of a contender, in seconds.
-pub(super) fn age(figure: &Figure) -> u64 {
+pub(super) fn age(figure: &LearnedFigure) -> u64 {
     now().saturating_sub(figure.updated)
 }
 
-pub(super) fn is_old(figure: &Figure) -> bool {
+pub(super) fn is_old(figure: &LearnedFigure) -> bool {
     age(figure) > OLD.as_secs()
 }
 
@@ -107,18 +107,18 @@ pub(super) fn open_document(path: &Path) -> io::Result<std::fs::File> {
 }
 
 /// The figures of a document; none if it cannot be read or is not this user's.
-pub(super) fn read(path: &Path) -> Vec<Figure> {
+pub(super) fn read(path: &Path) -> Vec<LearnedFigure> {
     let Some(file) = open_document(path).ok().filter(is_ours) else { return Vec::new() };
     let document =
         read_text(file, LARGEST).ok().and_then(|text| serde_json::from_str::<Document>(&text).ok());
     let document = document.filter(|document| document.version == VERSION).unwrap_or_default();
-    let sound = |figure: &Figure| {
+    let sound = |figure: &LearnedFigure| {
         [figure.share, figure.rate, figure.cpu].iter().all(|value| value.is_finite() && *value >= 0.0)
             && figure.share <= 1.0
     };
     // A clock that was wrong once does not make a figure last.
     let now = now();
-    let dated = |figure: Figure| Figure { updated: figure.updated.min(now), ..figure };
+    let dated = |figure: LearnedFigure| LearnedFigure { updated: figure.updated.min(now), ..figure };
     document.figures.into_iter().filter(sound).map(dated).collect()
 }
 
@@ -160,7 +160,7 @@ pub(super) fn may_write(path: &Path) -> bool {
     }
 }
 
-pub(super) fn write(path: &Path, mut figures: Vec<Figure>) -> std::io::Result<()> {
+pub(super) fn write(path: &Path, mut figures: Vec<LearnedFigure>) -> std::io::Result<()> {
     figures.retain(|figure| !is_old(figure));
     // The newest first, of those of one second too.
     figures.reverse();

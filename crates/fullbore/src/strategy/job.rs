@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// The state of the input in the page cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CacheState {
+pub enum InputState {
     /// At least half of it is cached.
     Warm,
     /// Less than half of it is cached.
@@ -19,24 +19,24 @@ pub enum CacheState {
 #[serde(into = "String", try_from = "String")]
 pub enum ProfileJob {
     /// Reading a file without using its bytes: the upper limit of the others.
-    Read(CacheState),
+    Read(InputState),
     /// Counting, or another pass that uses each byte once.
-    Scan(CacheState),
+    Scan(InputState),
     /// Searching a file.
-    Search(CacheState),
+    Search(InputState),
     /// Hashing a file.
-    Hash(CacheState),
+    Hash(InputState),
     /// Comparing two files.
-    Compare(CacheState),
+    Compare(InputState),
     /// Transforming a file over an existing one.
-    TransformExisting(CacheState),
+    TransformExisting(InputState),
     /// Transforming a file to a new one.
-    TransformNew(CacheState),
+    TransformNew(InputState),
     /// Copying a file.
-    Copy(CacheState),
+    Copy(InputState),
 }
 
-type Kind = fn(CacheState) -> ProfileJob;
+type Kind = fn(InputState) -> ProfileJob;
 
 /// Every kind of job, and its name.
 const KINDS: [(Kind, &str); 8] = [
@@ -53,7 +53,7 @@ const KINDS: [(Kind, &str); 8] = [
 impl ProfileJob {
     /// Returns every job with its name.
     pub fn all() -> impl Iterator<Item = (Self, String)> {
-        let states = [(CacheState::Warm, "warm"), (CacheState::Cold, "cold")];
+        let states = [(InputState::Warm, "warm"), (InputState::Cold, "cold")];
         let with = move |(job, name): (Kind, &str)| {
             states.map(|(state, text)| (job(state), format!("{name}, {text}")))
         };
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn jobs_parse_back_from_their_text() {
         assert!(ProfileJob::all().all(|(job, name)| job.to_string() == name && name.parse() == Ok(job)));
-        assert_eq!(ProfileJob::Read(CacheState::Cold).to_string(), "read, cold");
+        assert_eq!(ProfileJob::Read(InputState::Cold).to_string(), "read, cold");
         assert_eq!(ProfileJob::all().collect::<std::collections::BTreeSet<_>>().len(), 16);
     }
 }

@@ -9,7 +9,7 @@ use fullbore_io::probe;
 
 use super::contender::{Contender, Tried, text};
 use super::fields::Strategy;
-use super::figure::{Circumstances, Figure, age, is_old, may_write, now, read, write};
+use super::figure::{Circumstances, LearnedFigure, age, is_old, may_write, now, read, write};
 use super::spec::StrategySpec;
 
 /// The weight of a new figure, once there are several.
@@ -29,13 +29,13 @@ pub struct Learned(Arc<Mutex<Notebook>>);
 struct Notebook {
     path: Option<PathBuf>,
     /// The figures, read at the first long run; most commands need none.
-    figures: Option<Vec<Figure>>,
+    figures: Option<Vec<LearnedFigure>>,
     /// The trials of this process, not written yet.
     pending: Vec<(Circumstances, Vec<Tried>)>,
 }
 
 impl Notebook {
-    fn figures(&mut self) -> &mut Vec<Figure> {
+    fn figures(&mut self) -> &mut Vec<LearnedFigure> {
         self.figures.get_or_insert_with(|| self.path.as_deref().map(read).unwrap_or_default())
     }
 }
@@ -66,7 +66,7 @@ impl Learned {
     }
 
     /// Returns the figures.
-    pub fn figures(&self) -> Vec<Figure> {
+    pub fn figures(&self) -> Vec<LearnedFigure> {
         self.0.lock().figures().clone()
     }
 
@@ -86,10 +86,10 @@ impl Learned {
         circumstances: &Circumstances,
         contenders: &mut Vec<Contender>,
         works: impl Fn(&Strategy) -> Option<Strategy>,
-    ) -> Option<Figure> {
+    ) -> Option<LearnedFigure> {
         let spread = SPREAD[usize::from(circumstances.cached != Some(true))];
         let mut state = self.0.lock();
-        let known: Vec<&Figure> = state
+        let known: Vec<&LearnedFigure> = state
             .figures()
             .iter()
             .filter(|figure| figure.circumstances == *circumstances && !is_old(figure))
@@ -184,11 +184,11 @@ impl Learned {
 }
 
 /// Adds a trial to the averages.
-fn learn(figures: &mut Vec<Figure>, circumstances: &Circumstances, tried: &[Tried], now: u64) {
+fn learn(figures: &mut Vec<LearnedFigure>, circumstances: &Circumstances, tried: &[Tried], now: u64) {
     let best = tried.iter().map(|tried| tried.rate).fold(0.0, f64::max);
     for tried in tried.iter().filter(|tried| tried.rate > 0.0) {
         let share = tried.rate / best;
-        let same = |figure: &&mut Figure| {
+        let same = |figure: &&mut LearnedFigure| {
             figure.circumstances == *circumstances && figure.strategy == tried.strategy
         };
         match figures.iter_mut().find(same) {
@@ -202,7 +202,7 @@ fn learn(figures: &mut Vec<Figure>, circumstances: &Circumstances, tried: &[Trie
                 }
                 figure.updated = now;
             }
-            None => figures.push(Figure {
+            None => figures.push(LearnedFigure {
                 circumstances: circumstances.clone(),
                 strategy: tried.strategy.clone(),
                 share,
@@ -310,7 +310,7 @@ mod tests {
             (&wide, true, true),
         ] {
             let learned = Learned::default();
-            let figure = Figure {
+            let figure = LearnedFigure {
                 circumstances: circumstances(),
                 strategy: best.to_string(),
                 share: 1.0,

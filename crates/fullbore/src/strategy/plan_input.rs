@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::evidence::Serial;
 use super::fields::{BUDGET, Strategy};
-use super::job::{CacheState, ProfileJob};
+use super::job::{InputState, ProfileJob};
 
 /// The purpose of a run: the pattern that the bytes pass through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -157,7 +157,7 @@ impl PlanInput {
 
     /// Returns the kind of job, as in profiles; `None` for an input without a length, and without an input.
     pub fn job(&self) -> Option<ProfileJob> {
-        let state = if self.is_cold() { CacheState::Cold } else { CacheState::Warm };
+        let state = if self.is_cold() { InputState::Cold } else { InputState::Warm };
         self.len?;
         match (self.purpose, self.target) {
             (Purpose::Generate, _) => None,

@@ -21,7 +21,7 @@ use fullbore_io::sys;
 
 /// A measured strategy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Measured {
+pub struct MeasuredStrategy {
     /// The strategy, in the form that `--strategy` accepts.
     pub strategy: String,
     /// Median throughput, bytes per second.
@@ -34,16 +34,16 @@ pub struct Measured {
 
 /// The measurements for one job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct ProfileEntry {
     /// The job.
     pub job: ProfileJob,
     /// The date of the measurements.
     pub measured: String,
     /// The strategies, best first.
-    pub ranked: Vec<Measured>,
+    pub ranked: Vec<MeasuredStrategy>,
 }
 
-impl Entry {
+impl ProfileEntry {
     /// The measurements that hold for an operation that receives blocks in this memory: the meter uses blocks of a mapping in
     /// place, and other operations receive copies.
     pub(super) fn in_memory(mut self, memory: BlockMemory) -> Self {
@@ -51,7 +51,7 @@ impl Entry {
             let strategy = spec.apply(Strategy::plain());
             strategy.read.capabilities.mapped || strategy.write.capabilities.mapped
         };
-        let is_mapped = |one: &Measured| one.strategy.parse::<StrategySpec>().is_ok_and(maps);
+        let is_mapped = |one: &MeasuredStrategy| one.strategy.parse::<StrategySpec>().is_ok_and(maps);
         self.ranked.retain(|one| memory.may_be_mapping() || !is_mapped(one));
         self
     }
@@ -93,7 +93,7 @@ pub struct FileSystem {
     /// The measured directory, for display.
     pub directory: PathBuf,
     /// The jobs.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ProfileEntry>,
 }
 
 /// The version that is written.
@@ -133,7 +133,7 @@ impl Profile {
             refused(format!("not a profile ({})", clipped(&error))).advise("delete it")
         })?;
         // A rate outside its interval, or none, is a damaged figure.
-        let is_rate = |one: &Measured| 0.0 < one.low && one.low <= one.rate && one.rate <= one.high;
+        let is_rate = |one: &MeasuredStrategy| 0.0 < one.low && one.low <= one.rate && one.rate <= one.high;
         for entry in profile.file_systems.values_mut().flat_map(|system| &mut system.entries) {
             entry.ranked.retain(is_rate);
         }
@@ -160,7 +160,7 @@ impl Profile {
     /// Returns the measurements for `job` on a file system or, if there are none, those for a job that moves the
     /// bytes in the same way.
     #[doc(hidden)]
-    pub fn entry(&self, key: &str, job: ProfileJob) -> Option<&Entry> {
+    pub fn entry(&self, key: &str, job: ProfileJob) -> Option<&ProfileEntry> {
         let entries = &self.file_systems.get(key)?.entries;
         let of = |job: ProfileJob| entries.iter().find(|entry| entry.job == job);
         of(job).or_else(|| of(job.substitute()?))
@@ -179,7 +179,7 @@ pub fn key(file: &File) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategy::CacheState;
+    use crate::strategy::InputState;
 
     #[test]
     fn profiles_of_earlier_builds_are_read() {
@@ -189,14 +189,14 @@ mod tests {
             {"job": "transform to a new file, warm", "measured": "2026-01-02", "ranked": []}]}}}"#;
         let profile: Profile = serde_json::from_str(text).unwrap();
         let job = |job: ProfileJob| profile.entry("k", job).map(|entry| entry.job);
-        let warm = CacheState::Warm;
+        let warm = InputState::Warm;
         assert_eq!(job(ProfileJob::Read(warm)), Some(ProfileJob::Read(warm)));
         assert_eq!(job(ProfileJob::Copy(warm)), Some(ProfileJob::TransformNew(warm)));
         assert_eq!(
             (
                 job(ProfileJob::Scan(warm)),
                 job(ProfileJob::Hash(warm)),
-                job(ProfileJob::Read(CacheState::Cold))
+                job(ProfileJob::Read(InputState::Cold))
             ),
             (None, None, None)
         );
@@ -204,8 +204,8 @@ mod tests {
 
     #[test]
     fn a_missing_entry_is_replaced_by_one_of_the_same_kind() {
-        let entry = |job| Entry { job, measured: "2026-01-02".into(), ranked: Vec::new() };
-        let cold = CacheState::Cold;
+        let entry = |job| ProfileEntry { job, measured: "2026-01-02".into(), ranked: Vec::new() };
+        let cold = InputState::Cold;
         let entries = vec![entry(ProfileJob::Scan(cold)), entry(ProfileJob::Hash(cold))];
         let system = FileSystem { directory: "/".into(), entries };
         let profile =
@@ -240,8 +240,8 @@ mod tests {
         );
         std::fs::write(&path, text).unwrap();
         let profile = Profile::load(&path).unwrap();
-        let rates = |entry: &Entry| entry.ranked.iter().map(|one| one.rate).collect::<Vec<_>>();
-        assert_eq!(profile.entry("k", ProfileJob::Read(CacheState::Warm)).map(rates), Some(vec![2.0]));
+        let rates = |entry: &ProfileEntry| entry.ranked.iter().map(|one| one.rate).collect::<Vec<_>>();
+        assert_eq!(profile.entry("k", ProfileJob::Read(InputState::Warm)).map(rates), Some(vec![2.0]));
     }
 
     #[test]

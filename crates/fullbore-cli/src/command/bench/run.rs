@@ -9,7 +9,7 @@ use fullbore::file::{DOCUMENT_LIMIT, read_text};
 use fullbore::pattern::Progress;
 use fullbore::quote::Shown;
 use fullbore::size;
-use fullbore::strategy::{Entry, Profile};
+use fullbore::strategy::{Profile, ProfileEntry};
 use fullbore_bench::comparison::parse_share;
 use fullbore_bench::document::{DOCUMENT, Document, Regime};
 use fullbore_bench::experiment::{BUILT_IN, QUICK, built_in, shares};
@@ -363,18 +363,19 @@ fn save(
 ) -> Result<PathBuf, String> {
     let path = Profile::default_path().ok_or(NO_HOME)?;
     let mut profile = Profile::load(&path).map_err(|error| error.to_string())?;
-    let tried = |entry: &Entry| {
+    let tried = |entry: &ProfileEntry| {
         document.cells.iter().any(|cell| {
             let cache = cell.labels.cache.map_or("", |cache| cache.word());
             format!("{}, {cache}", cell.labels.job) == entry.job.to_string()
         })
     };
     let known = profile.file_systems.remove(&key).map(|known| known.entries).unwrap_or_default();
-    let precise = |entry: &Entry| entry.ranked.first().is_some_and(|choice| choice.low < choice.high);
+    let precise = |entry: &ProfileEntry| entry.ranked.first().is_some_and(|choice| choice.low < choice.high);
     let keeps_known =
-        |new: &Entry| known.iter().any(|old| old.job == new.job && precise(old) && !precise(new));
-    let replaces = |entry: &Entry| tried(entry) && !keeps_known(entry);
-    let (mut entries, others): (Vec<Entry>, Vec<Entry>) = measured.entries.into_iter().partition(replaces);
+        |new: &ProfileEntry| known.iter().any(|old| old.job == new.job && precise(old) && !precise(new));
+    let replaces = |entry: &ProfileEntry| tried(entry) && !keeps_known(entry);
+    let (mut entries, others): (Vec<ProfileEntry>, Vec<ProfileEntry>) =
+        measured.entries.into_iter().partition(replaces);
     for entry in known.into_iter().chain(others) {
         if entries.iter().all(|kept| kept.job != entry.job) {
             entries.push(entry);

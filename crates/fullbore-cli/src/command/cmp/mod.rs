@@ -13,7 +13,7 @@ use fullbore::PlannedPair;
 use fullbore::error::{Error, ErrorKind};
 use fullbore::file::{File, FileKind};
 use fullbore::operation::hash::hex;
-use fullbore::pattern::{Comparison, Difference, End, Extent};
+use fullbore::pattern::{CompareOptions, Comparison, Difference, End};
 use fullbore::quote::printable_bytes;
 use fullbore::sys::{self, Code, OpenFlags, OsStrExt};
 use fullbore_cli::common_args::{CliRun, CommonArgs};
@@ -203,8 +203,8 @@ impl Cmp {
         words: &Words<'_>,
         mode: CmpMode,
     ) -> fullbore::Result<bool> {
-        let extent = Extent { limit: request.limit, lines: mode == CmpMode::First };
-        let (found, stats) = pair.compare(&extent)?;
+        let options = CompareOptions { limit: request.limit, lines: mode == CmpMode::First };
+        let (found, stats) = pair.compare(&options)?;
         run.clear_progress();
         let summary = run.end(stats.bytes);
         if self.json && mode == CmpMode::First {
@@ -215,7 +215,7 @@ impl Cmp {
         match (&found, mode) {
             (Comparison::Differ { at, lines }, CmpMode::First) => write(&words.differ(at, *lines))?,
             (Comparison::End(end), CmpMode::First | CmpMode::Discarded) => {
-                Exit::eprint(&words.end(end, extent.lines))
+                Exit::eprint(&words.end(end, options.lines))
             }
             _ => {}
         }

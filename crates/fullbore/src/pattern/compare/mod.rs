@@ -13,4 +13,4 @@ mod visit;
 mod walk;
 
 pub use pair::{compare, differences};
-pub use result::{Comparison, Difference, Differences, End, Extent, Side, Which};
+pub use result::{CompareOptions, Comparison, Difference, Differences, End, Side, Which};

@@ -11,7 +11,7 @@ use fullbore_io::file::{FileKind, FileStamp};
 use fullbore_io::sys;
 
 use super::flow::{Flow, flow};
-use super::result::{Comparison, Difference, Differences, End, Extent, Side, Which};
+use super::result::{CompareOptions, Comparison, Difference, Differences, End, Side, Which};
 use super::visit::{AllDifferences, FirstDifference, Lines, first_difference, newlines};
 use super::walk::{ComparedFile, Walk};
 use crate::pattern::order::Frontier;
@@ -26,12 +26,12 @@ use crate::strategy::Strategy;
 pub fn compare(
     left: &Side<'_>,
     right: &Side<'_>,
-    extent: &Extent,
+    options: &CompareOptions,
     progress: &Progress,
 ) -> Result<(Stats, Comparison)> {
     progress.check()?;
-    let pair = Pair::inspect(left, right, extent.limit)?;
-    let found = pair.compare(extent, progress)?;
+    let pair = Pair::inspect(left, right, options.limit)?;
+    let found = pair.compare(options, progress)?;
     pair.unchanged()?;
     Ok(found)
 }
@@ -128,11 +128,15 @@ impl<'a> Pair<'a> {
         [file(&self.left, &self.before[0]), file(&self.right, &self.before[1])]
     }
 
-    pub(super) fn compare(&self, extent: &Extent, progress: &Progress) -> Result<(Stats, Comparison)> {
+    pub(super) fn compare(
+        &self,
+        options: &CompareOptions,
+        progress: &Progress,
+    ) -> Result<(Stats, Comparison)> {
         if self.one_and_the_same() {
             return Ok((Stats::default(), Comparison::Equal));
         }
-        let Some(lens) = self.lens() else { return self.compare_flow(extent, progress) };
+        let Some(lens) = self.lens() else { return self.compare_flow(options, progress) };
         let end = self.common(lens);
         let files = self.files();
         // Lines of uncached data, which is not read twice, are counted on the way; those of cached data afterwards.
@@ -142,7 +146,7 @@ impl<'a> Pair<'a> {
         };
         let choice = self.left.choice;
         let contenders = choice.adaptive.iter().flat_map(|adaptive| adaptive.contenders.all());
-        let on_the_way = extent.lines
+        let on_the_way = options.lines
             && contenders.map(|contender| &contender.strategy).chain([choice.first]).any(leaves_cache);
         let frontier = on_the_way.then(Frontier::default);
         let first = FirstDifference::new(frontier.as_ref());
@@ -155,7 +159,7 @@ impl<'a> Pair<'a> {
             (None, None) => return Ok((stats, Comparison::Equal)),
         };
         let lines = match &frontier {
-            _ if !extent.lines || until == 0 => 0,
+            _ if !options.lines || until == 0 => 0,
             Some(frontier) => frontier.reached().1,
             None => {
                 let lines = Lines { count: AtomicU64::new(0), progress };
@@ -198,13 +202,13 @@ impl<'a> Pair<'a> {
         (flow(&self.left), flow(&self.right), request.clamp(1, longest))
     }
 
-    fn compare_flow(&self, extent: &Extent, progress: &Progress) -> Result<(Stats, Comparison)> {
+    fn compare_flow(&self, options: &CompareOptions, progress: &Progress) -> Result<(Stats, Comparison)> {
         let (left, right, request) = self.flows();
         let (mut lines, mut fresh, mut found) = (0, false, None);
         let (stats, shorter) = flow(left, right, request, progress, |offset, left, right| {
             let place = first_difference(left, right);
             let same = &left[..place.unwrap_or(left.len())];
-            if extent.lines {
+            if options.lines {
                 lines += newlines(same);
             }
             fresh = same.last().map_or(fresh, |&last| last == b'\n');

@@ -37,9 +37,9 @@ pub enum Which {
     Right = 1,
 }
 
-/// The extent of a comparison.
+/// The options of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Extent {
+pub struct CompareOptions {
     /// The maximum number of bytes to compare.
     pub limit: Option<u64>,
     /// True to count the lines before the difference.
@@ -91,7 +91,7 @@ pub struct End {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "a difference is a result, not an error"]
 pub enum Comparison {
-    /// No difference within the extent.
+    /// No difference up to the limit.
     Equal,
     /// The inputs differ.
     Differ {

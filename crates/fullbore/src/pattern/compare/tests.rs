@@ -122,9 +122,9 @@ fn check(
         pair.unchanged().unwrap();
         sources.into_iter().for_each(Source::close);
     };
-    let (progress, extent) = (Progress::default(), Extent { limit, lines: true });
+    let (progress, options) = (Progress::default(), CompareOptions { limit, lines: true });
     let (mut first, mut seen, mut found) = (None, None, Vec::new());
-    with_pair(&mut |pair| first = Some(pair.compare(&extent, &progress).unwrap().1));
+    with_pair(&mut |pair| first = Some(pair.compare(&options, &progress).unwrap().1));
     if first != Some(plainly(cut)) {
         return Err(format!("{first:?} is not {:?}: {}", plainly(cut), context()));
     }
@@ -250,8 +250,9 @@ fn every_method_that_reads_finds_the_difference() {
             tried += 1;
             let strategy = Strategy { read_cache: cache, ..strategy(64 << 10, 256 << 10, 2, 4, method.name) };
             let side = |file| Side { skip: 3, ..Side::new(file, &strategy) };
-            let extent = Extent { lines: true, ..Extent::default() };
-            let (stats, found) = compare(&side(&left), &side(&right), &extent, &Progress::default()).unwrap();
+            let options = CompareOptions { lines: true, ..CompareOptions::default() };
+            let (stats, found) =
+                compare(&side(&left), &side(&right), &options, &Progress::default()).unwrap();
             assert_eq!(found, Comparison::Differ { at, lines }, "{}", method.name);
             assert!(stats.reads.requests > 0);
         }
@@ -277,12 +278,12 @@ fn a_terabyte_of_holes_is_compared_at_once() {
     for cache in [CachePolicy::Keep, CachePolicy::DontCache] {
         let strategy = Strategy { read_cache: cache, ..strategy(256 << 10, 1 << 20, 2, 1, "buffered") };
         let side = |place: usize| Side::new(&files[place], &strategy);
-        let extent = Extent { lines: true, ..Extent::default() };
+        let options = CompareOptions { lines: true, ..CompareOptions::default() };
         let progress = Progress::default();
-        let (stats, found) = compare(&side(0), &side(1), &extent, &progress).unwrap();
+        let (stats, found) = compare(&side(0), &side(1), &options, &progress).unwrap();
         assert_eq!((stats.bytes, progress.bytes_done(), found), (1 << 40, 1 << 40, Comparison::Equal));
         let at = Difference { offset: (1 << 40) - 2, left: b's', right: b'z' };
-        let (_, found) = compare(&side(0), &side(2), &extent, &Progress::default()).unwrap();
+        let (_, found) = compare(&side(0), &side(2), &options, &Progress::default()).unwrap();
         assert_eq!(found, Comparison::Differ { at, lines: 1 });
         let mut all = Vec::new();
         let progress = Progress::default();
@@ -303,7 +304,7 @@ fn a_difference_is_found_while_a_pipe_stays_open() {
     for (left, right) in [(0, 1), (1, 0)] {
         writer.write_all(b"abc").unwrap();
         let (_, found) =
-            compare(&sides[left], &sides[right], &Extent::default(), &Progress::default()).unwrap();
+            compare(&sides[left], &sides[right], &CompareOptions::default(), &Progress::default()).unwrap();
         assert!(matches!(found, Comparison::Differ { at, .. } if at.offset == 2), "{found:?}");
     }
 }
@@ -314,8 +315,8 @@ fn a_limit_leaves_the_rest_of_a_pipe_to_others() {
         let sources = [Source::of(By::Pipe, b"same rest"), Source::of(By::File, b"same")];
         let strategy = Strategy::plain();
         let sides = [Side::new(&sources[side].0, &strategy), Side::new(&sources[1 - side].0, &strategy)];
-        let extent = Extent { limit: Some(4), lines: false };
-        let (_, found) = compare(&sides[0], &sides[1], &extent, &Progress::default()).unwrap();
+        let options = CompareOptions { limit: Some(4), lines: false };
+        let (_, found) = compare(&sides[0], &sides[1], &options, &Progress::default()).unwrap();
         assert_eq!(found, Comparison::Equal);
         let mut rest = [0; 5];
         let mut held = 0;
@@ -339,7 +340,8 @@ fn a_file_that_changes_meanwhile_is_an_error() {
         } else {
             right.write_all_at(&data, data.len() as u64).unwrap();
         }
-        let found = pair.compare(&Extent::default(), &Progress::default()).and_then(|_| pair.unchanged());
+        let found =
+            pair.compare(&CompareOptions::default(), &Progress::default()).and_then(|_| pair.unchanged());
         assert_eq!(found.unwrap_err().kind(), ErrorKind::Changed, "shorter: {shorter}");
     }
 }

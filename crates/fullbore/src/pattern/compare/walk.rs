@@ -226,9 +226,9 @@ impl Worker<'_> {
             // Files that differ often differ early: the depth grows while no difference is found.
             let depth = deepest.min(1 << self.blocks.min(20));
             while pending.len() < depth
-                && let Some(extent) = next(self)
+                && let Some(options) = next(self)
             {
-                pending.push_back(extent);
+                pending.push_back(options);
             }
             let Some(&(offset, len)) = pending.front() else { break };
             if !self.visit.wanted(offset) {

@@ -67,6 +67,7 @@ impl<'a> Executor<'a> {
 
     /// Creates an executor with the specified number of workers or, if none is specified, one per processor; for many files that
     /// wait for the device, up to 32.
+    #[doc(hidden)]
     pub fn new(spec: &'a StrategySpec, progress: &'a Progress) -> Self {
         Self {
             spec,

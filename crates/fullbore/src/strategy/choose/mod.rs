@@ -10,7 +10,7 @@ use super::contenders::{contenders, measurement};
 use super::evidence::{Alternative, Evidence, Reason};
 use super::fields::{Allocation, Strategy};
 use super::plan_input::{PlanInput, Purpose, Target, mapped_part};
-use super::profile::{Entry, Measured};
+use super::profile::{MeasuredStrategy, ProfileEntry};
 use super::spec::StrategySpec;
 
 /// A strategy and the reasons for it.
@@ -30,14 +30,14 @@ pub struct Decision {
 /// same job, if any.
 ///
 /// ```
-/// use fullbore::strategy::{CacheState, Entry, ProfileJob, Measured, PlanInput, choose};
+/// use fullbore::strategy::{InputState, ProfileEntry, ProfileJob, MeasuredStrategy, PlanInput, choose};
 /// let warm = PlanInput { processors: 2, ..PlanInput::reading(1 << 30) };
 /// assert_eq!(choose(&warm, None).strategy.read.name, "buffered");
-/// let best = Measured { strategy: "method=mmap".into(), rate: 9e9, low: 8e9, high: 1e10 };
-/// let entry = Entry { job: ProfileJob::Read(CacheState::Warm), measured: "2026-01-02".into(), ranked: vec![best] };
+/// let best = MeasuredStrategy { strategy: "method=mmap".into(), rate: 9e9, low: 8e9, high: 1e10 };
+/// let entry = ProfileEntry { job: ProfileJob::Read(InputState::Warm), measured: "2026-01-02".into(), ranked: vec![best] };
 /// assert_eq!(choose(&warm, Some(&entry)).strategy.read.name, "mmap");
 /// ```
-pub fn choose(plan_input: &PlanInput, measured: Option<&Entry>) -> Decision {
+pub fn choose(plan_input: &PlanInput, measured: Option<&ProfileEntry>) -> Decision {
     let decision = measured
         .and_then(|entry| from_profile(plan_input, entry, &by_facts(plan_input)))
         .unwrap_or_else(|| by_facts(plan_input));
@@ -73,13 +73,13 @@ fn by_facts(plan_input: &PlanInput) -> Decision {
 
 /// The strategy that measured fastest, unless the choice by facts was measured too and is not clearly slower: then
 /// noise would decide.
-fn from_profile(plan_input: &PlanInput, entry: &Entry, by_facts: &Decision) -> Option<Decision> {
+fn from_profile(plan_input: &PlanInput, entry: &ProfileEntry, by_facts: &Decision) -> Option<Decision> {
     if plan_input.len.is_none() || plan_input.is_small() {
         return None;
     }
     let (best, others) = entry.ranked.split_first()?;
     let suggested = measurement(entry, &by_facts.strategy, plan_input.target);
-    let measured = |best: bool, measured: &Measured| Evidence::Measured {
+    let measured = |best: bool, measured: &MeasuredStrategy| Evidence::Measured {
         best,
         date: entry.measured.clone(),
         job: entry.job,
@@ -93,7 +93,7 @@ fn from_profile(plan_input: &PlanInput, entry: &Entry, by_facts: &Decision) -> O
         decision.evidence.push(Evidence::NotClearlyFaster { other: best.strategy.clone() });
         return Some(decision);
     }
-    let slower = |other: &Measured| Alternative {
+    let slower = |other: &MeasuredStrategy| Alternative {
         strategy: other.strategy.clone(),
         reason: Reason::Measured { rate: other.rate, share: other.rate / best.rate },
     };

@@ -6,7 +6,7 @@ use fullbore_io::engine::CachePolicy;
 use super::*;
 use crate::strategy::contender::Contender;
 use crate::strategy::plan_input::MOST_WORKERS;
-use crate::strategy::{CacheState, Model, Planner, ProfileJob, Purpose, Serial, StrategySpec, reads_alike};
+use crate::strategy::{InputState, Model, Planner, ProfileJob, Purpose, Serial, StrategySpec, reads_alike};
 
 fn plan_input() -> PlanInput {
     PlanInput {
@@ -17,12 +17,12 @@ fn plan_input() -> PlanInput {
     }
 }
 
-fn measured(strategy: &Strategy, rate: f64) -> Measured {
-    Measured { strategy: strategy.to_string(), rate, low: rate * 0.9, high: rate * 1.1 }
+fn measured(strategy: &Strategy, rate: f64) -> MeasuredStrategy {
+    MeasuredStrategy { strategy: strategy.to_string(), rate, low: rate * 0.9, high: rate * 1.1 }
 }
 
-fn entry(ranked: Vec<Measured>) -> Entry {
-    Entry { job: ProfileJob::TransformNew(CacheState::Warm), measured: "2026-01-02".into(), ranked }
+fn entry(ranked: Vec<MeasuredStrategy>) -> ProfileEntry {
+    ProfileEntry { job: ProfileJob::TransformNew(InputState::Warm), measured: "2026-01-02".into(), ranked }
 }
 
 /// Memory is limited by the run, not by the strategy that was measured.
@@ -156,9 +156,9 @@ fn the_evidence_names_the_memory_that_limits_the_workers() {
 #[test]
 fn jobs_follow_purpose_length_cache_and_target() {
     let cold = PlanInput { cached: Some(0.0), ..plan_input() };
-    assert_eq!(cold.job(), Some(ProfileJob::TransformNew(CacheState::Cold)));
+    assert_eq!(cold.job(), Some(ProfileJob::TransformNew(InputState::Cold)));
     assert_eq!(PlanInput { len: None, ..cold }.job(), None);
-    let warm = CacheState::Warm;
+    let warm = InputState::Warm;
     for (purpose, target, job) in [
         (Purpose::Read, Target::Nowhere, Some(ProfileJob::Read(warm))),
         (Purpose::Fold, Target::Nowhere, Some(ProfileJob::Scan(warm))),

@@ -1,7 +1,7 @@
 //! Tests of plans.
 
 use super::*;
-use crate::strategy::{CacheState, Entry, FileSystem, Measured, Profile, ProfileJob};
+use crate::strategy::{FileSystem, InputState, MeasuredStrategy, Profile, ProfileEntry, ProfileJob};
 
 /// A file of `len` bytes of which this share is in the page cache, counted by two workers.
 fn counted(len: u64, cached: f64) -> PlanInput {
@@ -79,10 +79,11 @@ fn a_measured_mapping_is_not_chosen_for_operations_of_a_program() {
     std::fs::write(&path, vec![b'\n'; 4 << 20]).unwrap();
     let input = File::open(&path).unwrap();
     let Ok(file_system) = key(&input) else { return println!("skipped: the file system has no identity") };
-    let measured = |strategy: &str, rate| Measured { strategy: strategy.into(), rate, low: rate, high: rate };
+    let measured =
+        |strategy: &str, rate| MeasuredStrategy { strategy: strategy.into(), rate, low: rate, high: rate };
     let ranked = vec![measured("method=mmap,request=1M", 9e9), measured("method=buffered,request=128K", 8e9)];
-    let job = ProfileJob::Scan(CacheState::Warm);
-    let entries = vec![Entry { job, measured: "2026-01-02".into(), ranked }];
+    let job = ProfileJob::Scan(InputState::Warm);
+    let entries = vec![ProfileEntry { job, measured: "2026-01-02".into(), ranked }];
     let system = FileSystem { directory: "/".into(), entries };
     let file_systems = [(file_system, system)].into();
     let profile = LazyProfile::new(Box::new(|| Profile { file_systems, ..Profile::default() }));

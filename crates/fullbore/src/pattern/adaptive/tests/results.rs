@@ -6,7 +6,7 @@ use super::{contender, expected};
 use crate::op;
 use crate::operation::{Fold, Part, Search, Split, Transform};
 use crate::pattern::{
-    Comparison, Extent, Progress, Side, compare, fold, fold_bytes, search, search_bytes, transform,
+    CompareOptions, Comparison, Progress, Side, compare, fold, fold_bytes, search, search_bytes, transform,
 };
 use crate::strategy::{Adaptive, Contenders, Model, RunStrategy, Selections, Strategy, StrategySpec};
 use fullbore_io::engine::{CachePolicy, deep_method, method};
@@ -319,7 +319,7 @@ proptest! {
         std::fs::write(&other, &changed).unwrap();
         let (first, other) = (places.filter(|&place| bytes[place as usize] != changed[place as usize]).min(), File::open(&other).unwrap());
         halve();
-        let (_, found) = compare(&Side::new(&input, choice), &Side::new(&other, choice), &Extent::default(), &progress).unwrap();
+        let (_, found) = compare(&Side::new(&input, choice), &Side::new(&other, choice), &CompareOptions::default(), &progress).unwrap();
         match (first, found) {
             (None, found) => prop_assert_eq!(found, Comparison::Equal),
             (Some(first), Comparison::Differ { at, .. }) => prop_assert_eq!(at.offset, first),
