@@ -34,7 +34,11 @@ pub(super) static DIRECT: Method = Method {
 
 pub(super) static THROUGH: Method = Method {
     name: "through",
-    summary: "pread and pwrite; a write returns when it is durable (O_DSYNC)",
+    summary: if sys::WRITE_THROUGH_FLUSHES_DEVICES {
+        "pread and pwrite; a write returns when it is durable (O_DSYNC)"
+    } else {
+        "pread and pwrite; a write returns when the device has its bytes, perhaps in its cache (O_DSYNC)"
+    },
     capabilities: Capabilities { direct: Availability::ByPolicy, ..Capabilities::SYNCHRONOUS },
     open: |config| {
         let mut flags = OpenFlags::DATA_SYNC;

@@ -119,7 +119,10 @@ fn appending(kind: FileKind) -> OptionSupport {
 fn writing_through(kind: FileKind, in_memory: bool) -> Support {
     match kind {
         FileKind::Regular if in_memory => Support::Unsupported("the file is not on a device".to_owned()),
-        FileKind::Regular | FileKind::BlockDevice => Support::Native,
+        FileKind::Regular | FileKind::BlockDevice if sys::WRITE_THROUGH_FLUSHES_DEVICES => Support::Native,
+        FileKind::Regular | FileKind::BlockDevice => Support::Emulated(
+            "the bytes reach the device, but may remain in its cache: sync_data flushes it".to_owned(),
+        ),
         kind => Support::Unsupported(format!("a {kind} stores nothing on a device")),
     }
 }

@@ -32,6 +32,9 @@ pub const DROPS_BY_REOPENING: bool = false;
 /// False on macOS, where only `F_FULLFSYNC` flushes the cache of the device.
 pub const VIEWS_FLUSH_DEVICES: bool = !cfg!(target_os = "macos");
 
+/// False on macOS, where `O_DSYNC` and `O_SYNC` leave the bytes in the cache of the device.
+pub const WRITE_THROUGH_FLUSHES_DEVICES: bool = !cfg!(target_os = "macos");
+
 /// False on macOS: APFS reports holes where bytes are not written back yet.
 pub const HOLES_HAVE_NO_DATA: bool = !cfg!(target_os = "macos");
 

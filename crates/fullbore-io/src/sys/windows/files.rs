@@ -192,6 +192,9 @@ pub const DROPS_BY_REOPENING: bool = true;
 /// True: flushing a view flushes the cache of the device, too.
 pub const VIEWS_FLUSH_DEVICES: bool = true;
 
+/// True: `FILE_FLAG_WRITE_THROUGH` makes the system bypass or flush the cache of the device.
+pub const WRITE_THROUGH_FLUSHES_DEVICES: bool = true;
+
 /// True: a hole has no data.
 pub const HOLES_HAVE_NO_DATA: bool = true;
 
