@@ -15,6 +15,8 @@ use crate::sys::{self, Advice, AsHandle, Code, FileKind, TransferFlags};
 pub(crate) const EMULATED: &str = if sys::DROPS_BY_REOPENING {
     "all pages of the file are dropped when its last handle is closed, by opening it without buffering, unless other programs \
      have it open"
+} else if sys::DROPS_BY_MAPPING {
+    "msync with MS_INVALIDATE of a mapping after every 8 MiB read or written, which also drops pages that were cached before"
 } else {
     "POSIX_FADV_DONTNEED after every 8 MiB read or written, which also drops pages that were cached before"
 };

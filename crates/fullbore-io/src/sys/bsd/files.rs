@@ -221,7 +221,6 @@ pub fn advise(file: impl AsFd, offset: u64, len: Option<u64>, advice: Advice) ->
             // The command takes a length of 32 bits.
             Ok(rustix::fs::fcntl_rdadvise(&file, offset, len.min(i32::MAX as u64))?)
         }
-        #[cfg(target_os = "macos")]
         Advice::DontNeed => {
             let end = match len {
                 Some(len) => offset.checked_add(len).ok_or(Code::INVALID)?,
@@ -229,8 +228,6 @@ pub fn advise(file: impl AsFd, offset: u64, len: Option<u64>, advice: Advice) ->
             };
             drop_pages(file.as_fd(), offset, end)
         }
-        #[cfg(not(target_os = "macos"))]
-        Advice::DontNeed => Err(Code::UNSUPPORTED),
         Advice::NoReuse => Err(Code::UNSUPPORTED),
     }
 }

@@ -29,6 +29,9 @@ pub const HANDLES_SERIALIZE: bool = false;
 /// False: pages are dropped through any open file.
 pub const DROPS_BY_REOPENING: bool = false;
 
+/// True on macOS, which has no `posix_fadvise`: a mapping of the pages drops them.
+pub const DROPS_BY_MAPPING: bool = cfg!(target_os = "macos");
+
 /// False on macOS, where only `F_FULLFSYNC` flushes the cache of the device.
 pub const VIEWS_FLUSH_DEVICES: bool = !cfg!(target_os = "macos");
 

@@ -189,6 +189,9 @@ fn write_zeros(file: &impl AsHandle, range: Range<u64>) -> Result<()> {
 /// True: the system drops the pages of a file when it is opened again without the cache, while nobody has it open with the cache.
 pub const DROPS_BY_REOPENING: bool = true;
 
+/// False: a mapping drops no pages.
+pub const DROPS_BY_MAPPING: bool = false;
+
 /// True: flushing a view flushes the cache of the device, too.
 pub const VIEWS_FLUSH_DEVICES: bool = true;
 
