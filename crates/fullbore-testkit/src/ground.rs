@@ -107,24 +107,6 @@ pub fn fifo(path: &Path) {
     assert!(made.expect("POSIX has mkfifo").success());
 }
 
-/// The directory of the open files of this process.
-#[cfg(unix)]
-const LISTED: &str = if cfg!(target_os = "linux") { "/proc/self/fd" } else { "/dev/fd" };
-
-/// The number of handles of this process on a file. Windows does not count them: 1 means that there is one.
-pub fn open_handles(path: &Path) -> usize {
-    #[cfg(unix)]
-    {
-        let leads_here = |fd: &fs::DirEntry| fs::read_link(fd.path()).is_ok_and(|to| to == path);
-        fs::read_dir(LISTED).expect("the system lists them").flatten().filter(leads_here).count()
-    }
-    #[cfg(windows)]
-    {
-        use std::os::windows::fs::OpenOptionsExt;
-        usize::from(File::options().read(true).share_mode(0).open(path).is_err())
-    }
-}
-
 /// True if a rename can replace a file that is open. Wine 8 refuses it.
 pub fn replaces_open_files(directory: &Path) -> bool {
     let [old, new] = ["replaced", "replacement"].map(|name| directory.join(format!(".{name}")));

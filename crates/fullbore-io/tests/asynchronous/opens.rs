@@ -4,7 +4,43 @@ use super::*;
 use fullbore_io::file::OpenOptions;
 #[cfg(unix)]
 use fullbore_io::file::{Access, Mode};
-use fullbore_testkit::ground::{NULL, open_handles};
+use fullbore_testkit::ground::NULL;
+
+/// The number of handles of this process on a file. Windows does not count them: 1 means that there is one.
+fn open_handles(path: &Path) -> usize {
+    #[cfg(target_os = "linux")]
+    {
+        let leads_here = |fd: &std::fs::DirEntry| std::fs::read_link(fd.path()).is_ok_and(|to| to == path);
+        std::fs::read_dir("/proc/self/fd").unwrap().flatten().filter(leads_here).count()
+    }
+    // The entries of /dev/fd are not links, and FreeBSD usually lists the standard streams alone.
+    #[cfg(all(unix, not(target_os = "linux")))]
+    {
+        use std::os::unix::fs::MetadataExt;
+
+        const MOST: libc::c_int = 1 << 16;
+        let file = std::fs::metadata(path).unwrap();
+        // SAFETY: a call without arguments.
+        let end = unsafe { libc::getdtablesize() }.min(MOST);
+        let leads_here = |fd: &libc::c_int| {
+            let mut found = std::mem::MaybeUninit::<libc::stat>::uninit();
+            // SAFETY: the call fails for a number without a file, and else writes the structure.
+            let found = unsafe {
+                match libc::fstat(*fd, found.as_mut_ptr()) {
+                    0 => found.assume_init(),
+                    _ => return false,
+                }
+            };
+            (found.st_dev as _, found.st_ino) == (file.dev(), file.ino())
+        };
+        (0..end).filter(leads_here).count()
+    }
+    #[cfg(windows)]
+    {
+        use std::os::windows::fs::OpenOptionsExt;
+        usize::from(std::fs::File::options().read(true).share_mode(0).open(path).is_err())
+    }
+}
 
 /// tokio#7979: cancelled opens leak descriptors.
 #[test]
