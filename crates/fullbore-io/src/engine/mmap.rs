@@ -84,7 +84,7 @@ impl Mapping {
                     if is_input && is_shorter() { missing() } else { error }
                 })?;
             // Only a hint: the mapping works without it.
-            let _ = map.advise(self.random);
+            let _ = map.advise((offset - start) as usize, self.random);
             self.current = Some((start, map));
         }
         let (start, map) = self.current.as_mut().ok_or(io::ErrorKind::Other)?;

@@ -95,8 +95,9 @@ impl Map {
         !RANGES[self.index].faulted.load(Ordering::Acquire)
     }
 
-    pub(crate) fn advise(&self, random: bool) -> io::Result<()> {
-        Ok(self.view.advise(self.len, random)?)
+    /// Passes a hint on the order of the accesses, the first of which is at `place`.
+    pub(crate) fn advise(&self, place: usize, random: bool) -> io::Result<()> {
+        Ok(self.view.advise(place.min(self.len)..self.len, random)?)
     }
 }
 

@@ -160,10 +160,11 @@ impl View {
         unsafe { Ok(rustix::mm::msync(self.start.as_ptr().cast(), len, MsyncFlags::SYNC)?) }
     }
 
-    pub(in crate::sys) fn advise(&self, len: usize, random: bool) -> Result<()> {
+    /// Passes a hint on the accesses to the mapping, which begin with the range.
+    pub(in crate::sys) fn advise(&self, range: Range<usize>, random: bool) -> Result<()> {
         let advice = if random { Advice::Random } else { Advice::Sequential };
         // SAFETY: the range belongs to this view, and only advice that keeps the contents is passed.
-        unsafe { Ok(rustix::mm::madvise(self.start.as_ptr().cast(), len, advice)?) }
+        unsafe { Ok(rustix::mm::madvise(self.start.as_ptr().cast(), range.end, advice)?) }
     }
 
     /// Ends the mapping. No reference into it may exist. Pages that the handler placed are part of it.

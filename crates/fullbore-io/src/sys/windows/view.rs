@@ -81,6 +81,10 @@ fn replace(address: usize, view: &Range<usize>) -> bool {
     !placed.is_null()
 }
 
+/// Maximum number of bytes that the system reads in advance. The call reads all that it is given: workers that each map a file
+/// larger than memory would displace one another's pages.
+const MOST_PREFETCHED: usize = 64 << 20;
+
 #[derive(Debug)]
 pub(in crate::sys) struct View {
     /// The start of the memory, at a multiple of the system's unit.
@@ -154,13 +158,15 @@ impl View {
         }
     }
 
-    /// Lets the system read the first `len` bytes in few large requests. It takes no hint of random accesses.
-    pub(in crate::sys) fn advise(&self, len: usize, random: bool) -> Result<()> {
+    /// Lets the system read the start of a range in few large requests. It takes no hint of random accesses.
+    pub(in crate::sys) fn advise(&self, range: Range<usize>, random: bool) -> Result<()> {
         if random {
             return Err(Code::UNSUPPORTED);
         }
-        let range =
-            memory::WIN32_MEMORY_RANGE_ENTRY { VirtualAddress: self.start().cast(), NumberOfBytes: len };
+        let range = memory::WIN32_MEMORY_RANGE_ENTRY {
+            VirtualAddress: self.start().wrapping_add(range.start).cast(),
+            NumberOfBytes: range.len().min(MOST_PREFETCHED),
+        };
         // SAFETY: the call reads one structure, which lives through it; it changes no byte.
         check(unsafe { memory::PrefetchVirtualMemory(GetCurrentProcess(), 1, &raw const range, 0) })
     }
