@@ -21,7 +21,7 @@ use super::information::{
 use super::names::guards;
 use super::open::{existing, reopen, status_flags};
 use super::path::{PathArg, handle_path, wide};
-use super::privilege::enable_privilege;
+use super::privilege::with_privilege;
 use super::status::{stat, status};
 use super::transfer::write_at;
 use super::volume::{cluster, file_system};
@@ -78,20 +78,25 @@ pub fn make_sparse(file: impl AsHandle) -> Result<()> {
     control(&file, ioctl::FSCTL_SET_SPARSE, &())
 }
 
-/// Declares the first bytes of a file as written. The process gets the privilege for it, if its user has it.
+/// Declares the first bytes of a file as written, with the privilege for it if the user has it. A file that is open for this
+/// process alone must have been opened with the privilege, because it cannot be opened again.
 pub fn set_valid_length(file: impl AsHandle, len: u64) -> Result<()> {
     let len = i64::try_from(len).map_err(|_| Code::INVALID)?;
-    // Without the privilege the call below fails. The handle must be opened with it.
-    let _ = enable_privilege("SeManageVolumePrivilege");
-    let own = match reopen(&file, OpenFlags::WRITE) {
-        Ok(own) => Some(own),
-        // The file is open for this process alone.
-        Err(Code::HELD) => None,
-        Err(error) => return Err(error),
+    // The system checks the privilege when the handle is opened.
+    let declare = || {
+        let own = match reopen(&file, OpenFlags::WRITE) {
+            Ok(own) => Some(own),
+            Err(Code::HELD) => None,
+            Err(error) => return Err(error),
+        };
+        let file = own.as_ref().map_or(file.as_handle(), AsHandle::as_handle);
+        // SAFETY: a call with an open handle.
+        check(unsafe { fs::SetFileValidData(raw(&file) as _, len) })
     };
-    let file = own.as_ref().map_or(file.as_handle(), AsHandle::as_handle);
-    // SAFETY: a call with an open handle.
-    check(unsafe { fs::SetFileValidData(raw(&file) as _, len) })
+    match declare() {
+        Err(Code::NOT_PERMITTED) => with_privilege("SeManageVolumePrivilege", declare),
+        outcome => outcome,
+    }
 }
 
 pub fn truncate(file: impl AsHandle, len: u64) -> Result<()> {
@@ -241,12 +246,13 @@ pub fn purge_unused_pages() -> Result<()> {
     /// `SystemMemoryListInformation`, which the headers lack, and its command `MemoryPurgeStandbyList`.
     const MEMORY_LIST: i32 = 80;
     const PURGE_STANDBY_LIST: u32 = 4;
-    enable_privilege("SeProfileSingleProcessPrivilege")?;
     let function = function("ntdll.dll", c"NtSetSystemInformation").ok_or(Code::NOT_IMPLEMENTED)?;
-    // SAFETY: the function has this type, and reads one command.
-    check_status(unsafe {
-        let set = std::mem::transmute::<Function, SetInformation>(function);
-        set(MEMORY_LIST, &PURGE_STANDBY_LIST, size_of::<u32>() as u32)
+    with_privilege("SeProfileSingleProcessPrivilege", || {
+        // SAFETY: the function has this type, and reads one command.
+        check_status(unsafe {
+            let set = std::mem::transmute::<Function, SetInformation>(function);
+            set(MEMORY_LIST, &PURGE_STANDBY_LIST, size_of::<u32>() as u32)
+        })
     })
 }
 

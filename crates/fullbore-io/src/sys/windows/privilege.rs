@@ -2,24 +2,13 @@
 
 use windows_sys::Win32::Foundation as w;
 use windows_sys::Win32::Security as security;
-use windows_sys::Win32::System::Threading::{
-    GetCurrentProcess, GetCurrentThread, OpenProcessToken, OpenThreadToken,
-};
+use windows_sys::Win32::System::Threading::{GetCurrentThread, OpenThreadToken};
 
 use super::code::check;
 use super::handle::{Handle, owned, raw};
 use crate::sys::code::{Code, Result};
 
 const RIGHTS: security::TOKEN_ACCESS_MASK = security::TOKEN_ADJUST_PRIVILEGES | security::TOKEN_QUERY;
-
-/// Enables a privilege for the process.
-pub(super) fn enable_privilege(name: &str) -> Result<()> {
-    let mut token = std::ptr::null_mut();
-    // SAFETY: the call writes the handle.
-    check(unsafe { OpenProcessToken(GetCurrentProcess(), RIGHTS, &raw mut token) })?;
-    // SAFETY: the call succeeded, so the handle is open and nobody else has it.
-    enable(&unsafe { owned(token) }?, name)
-}
 
 /// Makes a call with a privilege that only this thread has, and only meanwhile: the files that other threads open meanwhile keep their
 /// protection. Fails in a thread that already acts for another user, whose identity would be lost.
