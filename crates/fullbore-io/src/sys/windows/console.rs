@@ -6,6 +6,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use windows_sys::Win32::Foundation::{ERROR_OPERATION_ABORTED, SetLastError};
 use windows_sys::Win32::System::Console as console;
+use windows_sys::Win32::System::RemoteDesktop::ProcessIdToSessionId;
+use windows_sys::Win32::System::Threading::GetCurrentProcessId;
 
 use super::code::check;
 use super::handle::{AsHandle, raw};
@@ -77,12 +79,21 @@ pub fn restore_console() {
     }
 }
 
-/// Calls a function, on a thread of its own, when the user or the system ends the process: Ctrl-C, Ctrl-Break, the console closes.
+/// True for a process of the session that has the services and no user.
+fn is_service() -> bool {
+    let mut session = 0;
+    // SAFETY: the call writes the number, which lives through it, or leaves it.
+    unsafe { ProcessIdToSessionId(GetCurrentProcessId(), &raw mut session) };
+    session == 0
+}
+
+/// Calls a function, on a thread of its own, when the user or the system ends the process: Ctrl-C, Ctrl-Break, the end of the
+/// console, of the user's session or of the system.
 pub fn on_console_event(call: fn()) -> Result<()> {
     static CALL: OnceLock<fn()> = OnceLock::new();
     unsafe extern "system" fn handler(event: u32) -> windows_sys::core::BOOL {
-        // Any user may have logged off. Only services get this event: the programs of that user are ended.
-        if event == console::CTRL_LOGOFF_EVENT {
+        // Services get this event for any user, and continue.
+        if event == console::CTRL_LOGOFF_EVENT && is_service() {
             return 1;
         }
         CALL.get().map_or(0, |call| {
