@@ -26,13 +26,19 @@ pub fn open(path: &Path, worker: &mut Worker) -> fullbore::Result<File> {
     if is_stdio(path) { standard_input() } else { worker.open(path) }
 }
 
+/// True for a pattern of names; the `?` of the prefix of a verbatim path is no wildcard.
+#[cfg(any(windows, test))]
+fn has_wildcards(path: &str) -> bool {
+    path.strip_prefix(r"\\?\").unwrap_or(path).contains(['*', '?'])
+}
+
 /// Expands operands that contain `*` or `?` to the matching names, in alphabetical order: the shells of Windows leave that to
 /// programs. An operand without a match stays as it is. Brackets are ordinary characters, which names there often have.
 #[cfg(windows)]
 pub fn expanded<T: AsRef<OsStr> + From<PathBuf>>(operands: Vec<T>) -> Vec<T> {
     let options = glob::MatchOptions { case_sensitive: false, ..glob::MatchOptions::new() };
     let names = |operand: &T| {
-        let pattern = operand.as_ref().to_str().filter(|text| text.contains(['*', '?']))?;
+        let pattern = operand.as_ref().to_str().filter(|text| has_wildcards(text))?;
         // Several stars are one, as for the system; to the crate two are any directories.
         let mut stars = pattern.to_owned();
         while stars.contains("**") {
@@ -42,7 +48,7 @@ pub fn expanded<T: AsRef<OsStr> + From<PathBuf>>(operands: Vec<T>) -> Vec<T> {
         let mut names: Vec<PathBuf> = glob::glob_with(&literal(&stars), options).ok()?.flatten().collect();
         // The crate skips names that are not Unicode.
         if let (Some(directory), Some(last)) = (Path::new(&stars).parent(), Path::new(&stars).file_name())
-            && !directory.to_string_lossy().contains(['*', '?'])
+            && !has_wildcards(&directory.to_string_lossy())
             && let Some(last) = last.to_str()
             && let Ok(last) = glob::Pattern::new(&literal(last))
             && let Ok(entries) = fs::read_dir(Path::new(".").join(directory))
@@ -210,4 +216,19 @@ pub fn for_each_file<R: Send>(
     let flushed = run.output.flush();
     ended.and(flushed)?;
     if worst > 0 { Err(Exit::Reported(worst)) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_wildcards;
+
+    #[test]
+    fn the_prefix_of_a_verbatim_path_has_no_wildcard() {
+        for path in [r"\\?\C:\a b\file", r"\\?\UNC\server\share\file", r"\\.\PhysicalDrive0", "file"] {
+            assert!(!has_wildcards(path), "{path}");
+        }
+        for pattern in ["*.log", "fil?", r"\\?\C:\logs\*.log", r"\\?\C:\fil?", r"\\?\?"] {
+            assert!(has_wildcards(pattern), "{pattern}");
+        }
+    }
 }
