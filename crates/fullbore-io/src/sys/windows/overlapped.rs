@@ -46,6 +46,8 @@ struct Slot {
     place: usize,
 }
 
+/// The transfers of one file. The queue stays on its thread (the slots are not `Send`): the system calls a routine on the thread
+/// that started the transfer, so another thread would wait for ever, and the routine writes cells that only this one may use.
 pub(crate) struct Queue {
     file: Handle,
     port: Option<Port>,
@@ -57,9 +59,6 @@ pub(crate) struct Queue {
     flying: Vec<usize>,
     refused: Vec<Completion>,
 }
-
-// SAFETY: the cells are used by the owner alone, and by a routine that the system calls on the owner's thread.
-unsafe impl Send for Queue {}
 
 impl Queue {
     pub(crate) fn new(file: Handle, depth: usize, notice: Notice) -> io::Result<Self> {
@@ -297,7 +296,8 @@ pub(super) fn moved(error: u32, bytes: u32) -> io::Result<usize> {
 }
 
 unsafe extern "system" fn on_end(error: u32, bytes: u32, call: *mut overlapped::OVERLAPPED) {
-    // SAFETY: the structure is the first field of a slot, which lives until its transfer is reaped.
+    // SAFETY: the structure is the first field of a slot, which lives until its transfer is reaped; the system calls the routine
+    // on the thread that started the transfer, on which the queue stays.
     let slot = unsafe { &*call.cast::<Slot>() };
     slot.ended.set(Some((error, bytes)));
 }
