@@ -1,8 +1,12 @@
-//! Paths, names and open files as Windows has them.
+//! Paths, names, open files and consoles as Windows has them.
 
 use crate::support::*;
 use std::os::windows::ffi::OsStringExt;
 use std::os::windows::fs::{MetadataExt, OpenOptionsExt};
+use std::os::windows::process::CommandExt;
+
+use windows_sys::Win32::System::Console as console;
+use windows_sys::Win32::System::Threading::CREATE_NO_WINDOW;
 
 /// `FILE_SHARE_READ`.
 const SHARE_READ: u32 = 1;
@@ -262,4 +266,78 @@ fn messages_have_names_in_any_script() {
     }
     dir.file(missing, "bytes");
     assert_eq!(run(dir.command("wc -c").arg(missing)).succeeds().text(), format!("5 {missing}\n"));
+}
+
+/// Runs a test again in a process with a console of its own, because an event reaches every program of a console; true in that
+/// process.
+fn has_own_console(test: &str) -> bool {
+    const INNER: &str = "FULLBORE_TEST_CONSOLE";
+    if std::env::var_os(INNER).is_some() {
+        return true;
+    }
+    let arguments = ["--exact", test, "--include-ignored", "--nocapture"];
+    let mut inner = program(&std::env::current_exe().unwrap(), arguments);
+    print!("{}", run(inner.env(INNER, "1").creation_flags(CREATE_NO_WINDOW)).succeeds().text());
+    false
+}
+
+/// Lets this process survive the events of its console, which its children then do not ignore.
+#[allow(unsafe_code, reason = "std has no such call")]
+fn survive_events() {
+    unsafe extern "system" fn handled(_: u32) -> windows_sys::core::BOOL {
+        1
+    }
+    // SAFETY: the handler does nothing, so it may run on any thread.
+    let set = unsafe {
+        console::SetConsoleCtrlHandler(None, 0) != 0 && console::SetConsoleCtrlHandler(Some(handled), 1) != 0
+    };
+    assert!(set, "{}", std::io::Error::last_os_error());
+}
+
+/// Sends an event to the programs of the console of this process.
+#[allow(unsafe_code, reason = "std has no such call")]
+fn send(event: u32) -> std::io::Result<()> {
+    const ALL: u32 = 0;
+    // SAFETY: a call with numbers.
+    match unsafe { console::GenerateConsoleCtrlEvent(event, ALL) } {
+        0 => Err(std::io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+/// Sends an event of the console to a run whose input never ends.
+fn event_ends_a_run(event: u32) {
+    survive_events();
+    let dir = TestDir::new();
+    dir.file("out", "old");
+    for strategy in ["auto", "cci", "cci-mm", "cci-ex"] {
+        let words = format!("transform upper - out --strategy {strategy}");
+        let mut running = start(dir.command(&words).stdin(Stdio::piped()));
+        let mut input = running.child.stdin.take().unwrap();
+        input.write_all(b"bytes").unwrap();
+        assert_eventually("names", 2, || dir.names().len());
+        if let Err(error) = send(event) {
+            running.kill();
+            running.end();
+            return println!("skipped: the system sends no events to this console: {error}");
+        }
+        let ended = running.end();
+        assert_eq!(ended.code(), 130, "{strategy}: {ended}");
+        assert_eq!((dir.names(), dir.read("out")), (vec!["out".to_owned()], b"old".to_vec()), "{strategy}");
+    }
+}
+
+#[test]
+fn ctrl_c_ends_a_run_and_leaves_the_old_file_and_nothing_else() {
+    if has_own_console("on_windows::ctrl_c_ends_a_run_and_leaves_the_old_file_and_nothing_else") {
+        event_ends_a_run(console::CTRL_C_EVENT);
+    }
+}
+
+#[test]
+#[ignore = "Wine ends a program at Ctrl-Break without calling its handler"]
+fn ctrl_break_ends_a_run_as_ctrl_c_does() {
+    if has_own_console("on_windows::ctrl_break_ends_a_run_as_ctrl_c_does") {
+        event_ends_a_run(console::CTRL_BREAK_EVENT);
+    }
 }

@@ -355,7 +355,7 @@ impl RunningProgram {
         self.child.kill().unwrap();
     }
 
-    /// Ends it by Ctrl-C if `gently`, or immediately. A test on Windows cannot send Ctrl-C.
+    /// Ends it by Ctrl-C if `gently`, or immediately: on Windows Ctrl-C reaches every program of the console.
     pub(crate) fn stop(&mut self, gently: bool) {
         match gently {
             #[cfg(unix)]
