@@ -66,7 +66,8 @@ fn state_at(address: usize) -> Option<memory::PAGE_TYPE> {
     (bytes == size && found.State == memory::MEM_COMMIT).then_some(found.Type)
 }
 
-/// Places zeros over a view, unless another thread did. True if memory without a file is there now.
+/// Places zeros over a view, unless another thread did. True if memory without a file is there now. If a thread that allocates
+/// memory takes the free addresses between the two calls, the second one fails, and the exception ends the process.
 fn replace(address: usize, view: &Range<usize>) -> bool {
     if state_at(address) == Some(memory::MEM_PRIVATE) {
         return true;
