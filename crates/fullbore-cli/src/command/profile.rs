@@ -7,7 +7,6 @@ use std::time::{Duration, UNIX_EPOCH};
 use clap::{Args, Subcommand};
 use fullbore::size;
 use fullbore::strategy::{Learned, LearnedFigure, Profile as Saved};
-use fullbore::sys::{self, OpenFlags};
 
 use super::report::table_options;
 use crate::exit::Exit;
@@ -210,6 +209,5 @@ fn key(path: &Path) -> Result<String, Exit> {
     let fail = |error: std::io::Error| {
         Exit::failure(format!("{}: cannot determine its file system: {error}", path.display()))
     };
-    let fd = sys::open(path, OpenFlags::PATH, 0).map_err(|error| fail(error.into()))?;
-    fullbore::probe::identity(fd).map_err(fail)
+    fullbore::probe::identity_of(path).map_err(fail)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use super::kernel_files::KernelFiles;
@@ -13,6 +13,11 @@ use crate::sys::{self, AsHandle, FileKind, FileSystemKind, Status};
 /// Returns the identity of an open file's file system on its device, distinct from every other.
 pub fn identity(file: impl AsHandle) -> io::Result<String> {
     FileSystemId::of(file).map(FileSystemId::identity)
+}
+
+/// As [`identity`], for a path, which is not opened: it may be of any kind, and need not be readable.
+pub fn identity_of(path: &Path) -> io::Result<String> {
+    FileSystemId::at(path).map(FileSystemId::identity)
 }
 
 /// The directory of a device in sysfs.
@@ -81,6 +86,16 @@ impl FileSystemId {
         Ok(Self { device, kind, fsid: sys::space(file)?.id })
     }
 
+    /// As [`of`](Self::of), for a path.
+    fn at(path: &Path) -> io::Result<Self> {
+        let status = sys::stat(path)?;
+        if status.kind() == FileKind::BlockDevice {
+            return Ok(Self { device: status.rdev, kind: 0, fsid: 0 });
+        }
+        let kind = sys::file_system_kind_of(path)?.number();
+        Ok(Self { device: status.dev, kind, fsid: sys::space_of(path)?.id })
+    }
+
     /// Returns the identity of the file system on its device, which lasts beyond this process. A virtual disk may take milliseconds
     /// to answer with its serial number.
     pub fn identity(self) -> String {
@@ -142,6 +157,8 @@ mod tests {
     fn file_systems_are_distinguished() {
         let [here, again] = [(); 2].map(|()| tempfile::tempfile_in(build_directory()).unwrap());
         assert_eq!(identity(&here).unwrap(), identity(again).unwrap());
+        let named = tempfile::NamedTempFile::new_in(build_directory()).unwrap();
+        assert_eq!(identity_of(named.path()).unwrap(), identity(named.as_file()).unwrap());
         assert!(!(in_memory(&here) && crate::probe::rotational(&here)));
         #[cfg(target_os = "linux")]
         match tempfile::tempfile_in("/dev/shm") {

@@ -31,7 +31,7 @@ pub use extents::{FileExtent, Layout, Provenance, ProvenanceSource, extents, lay
 pub use facts::{Direct, EngineFact, Facts, FileFacts, facts, rotational};
 pub use human::{human, human_machine};
 pub use identity::{FileSystemId, Learned};
-pub use identity::{identity, in_memory, off_device, overlaid, processors};
+pub use identity::{identity, identity_of, in_memory, off_device, overlaid, processors};
 pub use machine::{Machine, machine};
 pub use mounts::FileSystemFacts;
 pub use queue::Link;

@@ -98,6 +98,11 @@ impl Status {
         FileKind::of_mode(self.mode)
     }
 
+    /// True for an entry as it was created: of this kind, and with one name, unless it is a directory.
+    pub(in crate::sys) fn is_new(&self, kind: FileKind) -> bool {
+        self.kind() == kind && (self.nlink == 1 || kind == FileKind::Directory)
+    }
+
     /// Returns the permission bits, those of set-user-ID, set-group-ID and sticky included.
     pub fn permissions(&self) -> u32 {
         self.mode & 0o7777

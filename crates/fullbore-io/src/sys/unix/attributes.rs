@@ -100,21 +100,41 @@ pub fn change_mode(file: impl AsFd, mode: u32) -> Result<()> {
 }
 
 /// Sets the mode of an entry that was opened with [`OpenFlags::PATH`].
-pub fn change_mode_of(entry: &impl AsFd, mode: u32) -> Result<()> {
-    #[cfg(target_os = "linux")]
-    {
-        use std::os::fd::AsRawFd;
-        /// `fchmodat2`, Linux 6.6: the number on all architectures but MIPS, where this one returns `ENOSYS`.
-        const FCHMODAT2: libc::c_long = 452;
-        let (entry, name) = (entry.as_fd().as_raw_fd(), c"");
-        // SAFETY: the name is a string that lives; the call writes no memory.
-        if unsafe { libc::syscall(FCHMODAT2, entry, name.as_ptr(), mode & 0o7777, libc::AT_EMPTY_PATH) } == 0
-        {
-            return Ok(());
-        }
+#[cfg(target_os = "linux")]
+fn change_mode_of(entry: &impl AsFd, mode: u32) -> Result<()> {
+    use std::os::fd::AsRawFd;
+    /// `fchmodat2`, Linux 6.6: the number on all architectures but MIPS, where this one returns `ENOSYS`.
+    const FCHMODAT2: libc::c_long = 452;
+    let (number, name) = (entry.as_fd().as_raw_fd(), c"");
+    // SAFETY: the name is a string that lives; the call writes no memory.
+    if unsafe { libc::syscall(FCHMODAT2, number, name.as_ptr(), mode & 0o7777, libc::AT_EMPTY_PATH) } == 0 {
+        return Ok(());
     }
-    // By a path, on Linux under `/proc`.
+    // By a path under `/proc`.
     Ok(rustix::fs::chmod(super::open::handle_path(entry), permissions(mode))?)
+}
+
+/// Sets the mode of an entry that this process has just created in a directory; `STALE` if another file has taken the name.
+pub fn change_mode_of_created(
+    directory: impl AsFd,
+    name: impl PathArg + Copy,
+    kind: FileKind,
+    mode: u32,
+) -> Result<()> {
+    // The descriptor is that of the entry that was inspected, whatever takes its name. macOS would need the right to read.
+    #[cfg(target_os = "linux")]
+    let entry = open_at(&directory, name, OpenFlags::PATH | OpenFlags::NOFOLLOW, 0)?;
+    #[cfg(target_os = "linux")]
+    let there = status(&entry)?;
+    #[cfg(not(target_os = "linux"))]
+    let there = stat_at(&directory, name, AtFlags::NOFOLLOW)?;
+    if !there.is_new(kind) {
+        return Err(Code::STALE);
+    }
+    #[cfg(target_os = "linux")]
+    return change_mode_of(&entry, mode);
+    #[cfg(not(target_os = "linux"))]
+    return change_mode_at(directory, name, mode);
 }
 
 /// Sets the mode of a name in a directory; a link is not followed.
@@ -150,7 +170,7 @@ pub fn change_owner_of_created(
     #[cfg(not(target_os = "linux"))]
     let flags = AtFlags::NOFOLLOW;
     let there = stat_at(&directory, name, flags)?;
-    let is_new = there.kind() == kind && (there.nlink == 1 || kind == FileKind::Directory);
+    let is_new = there.is_new(kind);
     if is_new && user.is_none_or(|id| id == there.uid) && group.is_none_or(|id| id == there.gid) {
         return Ok(());
     }

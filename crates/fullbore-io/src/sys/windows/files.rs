@@ -40,11 +40,11 @@ pub fn space(file: impl AsHandle) -> Result<Space> {
 
 pub fn space_of(path: impl PathArg) -> Result<Space> {
     let path = path.to_path();
-    let path = std::path::Path::new(&*path);
-    let path = match path.is_dir() {
-        true => path.to_owned(),
+    let given = std::path::Path::new(&*path);
+    let path = match given.is_dir() {
+        true => given.to_owned(),
         false => {
-            path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(".".as_ref()).to_owned()
+            given.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(".".as_ref()).to_owned()
         }
     };
     let wide = wide(&path.join(""))?;
@@ -53,7 +53,8 @@ pub fn space_of(path: impl PathArg) -> Result<Space> {
     check(unsafe {
         fs::GetDiskFreeSpaceExW(wide.as_ptr(), &raw mut available, &raw mut total, &raw mut free)
     })?;
-    let serial = stat(&path).map_or(0, |status| status.dev);
+    // The target of a link may be on another volume.
+    let serial = stat(given).or_else(|_| stat(&path)).map_or(0, |status| status.dev);
     let unit = cluster(&path).unwrap_or(4096);
     Ok(Space { id: serial, block: unit, unit, total, free, available })
 }

@@ -195,12 +195,15 @@ fn changing(directory: &impl AsHandle, name: &impl PathArg, flags: AtFlags) -> R
 }
 
 pub fn change_mode(file: impl AsHandle, mode: u32) -> Result<()> {
-    let file = changing(&file, &"", AtFlags::empty())?;
-    if attribute_bits(&file)? & fs::FILE_ATTRIBUTE_DIRECTORY != 0 {
+    set_mode(&changing(&file, &"", AtFlags::empty())?, mode)
+}
+
+fn set_mode(file: &Handle, mode: u32) -> Result<()> {
+    if attribute_bits(file)? & fs::FILE_ATTRIBUTE_DIRECTORY != 0 {
         return Ok(());
     }
     let readonly = if mode & 0o200 == 0 { fs::FILE_ATTRIBUTE_READONLY } else { 0 };
-    change_attributes(&file, fs::FILE_ATTRIBUTE_READONLY, readonly)
+    change_attributes(file, fs::FILE_ATTRIBUTE_READONLY, readonly)
 }
 
 /// Sets the attributes in `which` to their values in `wanted`; leaves the others unchanged.
@@ -217,9 +220,18 @@ fn mixed(found: u32, which: u32, wanted: u32) -> u32 {
     }
 }
 
-/// Sets the mode of an entry that was opened with [`OpenFlags::PATH`].
-pub fn change_mode_of(entry: &impl AsHandle, mode: u32) -> Result<()> {
-    change_mode(changing(&CURRENT_DIRECTORY, &handle_path(entry), AtFlags::empty())?, mode)
+/// Sets the mode of an entry that this process has just created in a directory; `STALE` if another file has taken the name.
+pub fn change_mode_of_created(
+    directory: impl AsHandle,
+    name: impl PathArg,
+    kind: FileKind,
+    mode: u32,
+) -> Result<()> {
+    let entry = changing(&directory, &name, AtFlags::NOFOLLOW)?;
+    match status(&entry)?.is_new(kind) {
+        true => set_mode(&entry, mode),
+        false => Err(Code::STALE),
+    }
 }
 
 pub fn change_mode_at(directory: impl AsHandle, name: impl PathArg, mode: u32) -> Result<()> {

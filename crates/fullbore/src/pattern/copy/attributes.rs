@@ -6,9 +6,7 @@ use std::path::PathBuf;
 use super::options::Preserve;
 use fullbore_io::error::{Error, Result};
 use fullbore_io::file::{Output, is_refused, permitted_mode, usual_mode};
-use fullbore_io::sys::{
-    self, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, Handle, OpenFlags, OsStrExt, Status,
-};
+use fullbore_io::sys::{self, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, Handle, OsStrExt, Status};
 
 /// The access control lists, which belong to the mode.
 const LISTS: [&[u8]; 3] = [b"system.posix_acl_access", b"system.posix_acl_default", b"system.ntfs_acl"];
@@ -51,7 +49,9 @@ pub(super) fn widen(
     let bits = usual_mode(within, usual(preserve, stat), umask);
     match to {
         AttributeTarget::Open(fd) => sys::change_mode(fd, bits),
-        AttributeTarget::Name(directory, name) => chmod(directory, name, stat, bits),
+        AttributeTarget::Name(directory, name) => {
+            sys::change_mode_of_created(directory, name, stat.kind(), bits)
+        }
     }
 }
 
@@ -97,7 +97,9 @@ pub(super) fn keep(
     if preserve.mode && !link {
         match target {
             AttributeTarget::Open(fd) => sys::change_mode(fd, mode),
-            AttributeTarget::Name(directory, name) => chmod(directory, name, stat, mode),
+            AttributeTarget::Name(directory, name) => {
+                sys::change_mode_of_created(directory, name, stat.kind(), mode)
+            }
         }
         .map_err(failed("preserve the mode of"))?;
     }
@@ -121,17 +123,6 @@ enum Which {
     /// Attributes that may deny the file's owner other changes, and are set last: access lists of Windows.
     Restrictive,
     Others,
-}
-
-/// Sets the mode of a file just created under a name, unless another file has taken the name since.
-fn chmod(directory: BorrowedHandle<'_>, name: &CStr, stat: &Status, mode: u32) -> sys::Result<()> {
-    let flags = OpenFlags::PATH | OpenFlags::NOFOLLOW;
-    let fd = sys::open_at(directory, name, flags, 0)?;
-    let there = sys::status(&fd)?;
-    if there.kind() != stat.kind() || there.nlink != 1 {
-        return Err(Code::STALE);
-    }
-    sys::change_mode_of(&fd, mode)
 }
 
 /// Changes the owner; true if the file has the source's owner now. Missing permission is not an error.

@@ -250,10 +250,9 @@ fn make_directory(within: impl AsHandle + Copy, name: &Path, mode: u32, umask: u
     if umask & 0o700 == 0 {
         return Ok(());
     }
-    // By its handle: another user may have replaced it with a link.
-    let flags = OpenFlags::PATH | OpenFlags::DIRECTORY | OpenFlags::NOFOLLOW;
-    let usable = sys::open_at(within, name, flags, 0)
-        .and_then(|made| sys::change_mode_of(&made, mode & !umask | 0o700));
+    // Another user may have replaced it with a link.
+    let mode = mode & !umask | 0o700;
+    let usable = sys::change_mode_of_created(within, name, FileKind::Directory, mode);
     if usable.is_err() {
         let _ = sys::remove(within, name, AtFlags::REMOVE_DIRECTORY);
     }
