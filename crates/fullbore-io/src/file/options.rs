@@ -223,7 +223,7 @@ impl OpenOptions {
     }
 
     /// Sets the durability that each write has when its call returns (`O_DSYNC`, `O_SYNC`). On macOS the bytes may remain in
-    /// the cache of the device; [`sync_data`] flushes it.
+    /// the cache of the device; [`sync_data`](super::File::sync_data) flushes it.
     pub fn write_through(&mut self, through: Durability) -> &mut Self {
         self.through = through;
         self
