@@ -150,7 +150,10 @@ fn every_job_runs_under_every_contender() {
         assert!(here().any(|cell| strategy(cell) == "auto") && here().count() > 2, "{operation}");
         for cell in here() {
             assert!(cell.skipped.is_none() && !cell.samples.is_empty(), "{}: {:?}", cell.id, cell.skipped);
-            assert!(cell.samples.iter().all(|sample| sample.bytes == LEN), "{}", cell.id);
+            // A cached file that is only read is read several times for a sample.
+            let once = operation == "copy" || operation == "shift:10";
+            let whole = |bytes: u64| if once { bytes == LEN } else { bytes > 0 && bytes.is_multiple_of(LEN) };
+            assert!(cell.samples.iter().all(|sample| whole(sample.bytes)), "{}", cell.id);
         }
     }
 }

@@ -120,7 +120,8 @@ pub struct Stats {
 
 impl Stats {
     /// Adds those of a run that followed.
-    pub(super) fn add(&mut self, next: &Self) {
+    #[doc(hidden)]
+    pub fn add(&mut self, next: &Self) {
         self.bytes += next.bytes;
         self.elapsed += next.elapsed;
         self.reads.add(&next.reads);
