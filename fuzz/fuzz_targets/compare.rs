@@ -8,7 +8,9 @@ use std::ops::ControlFlow;
 use arbitrary::Arbitrary;
 use fullbore::engine::method;
 use fullbore::file::File;
-use fullbore::pattern::{Comparison, Difference, CompareOptions, Progress, Side, Which, compare, differences};
+use fullbore::pattern::{
+    CompareOptions, Comparison, Difference, Progress, Side, Which, compare, differences,
+};
 use fullbore::strategy::{Model, Strategy};
 use libfuzzer_sys::fuzz_target;
 
@@ -75,8 +77,8 @@ fuzz_target!(|case: Case| {
         .map(|(offset, (&left, &right))| (offset, left, right))
         .collect();
     let lines = |end: usize| left[..end].iter().filter(|&&byte| byte == b'\n').count() as u64;
-    let extent = CompareOptions { limit, lines: true };
-    let (_, found) = compare(&side(0), &side(1), &extent, &Progress::default()).expect("no error");
+    let options = CompareOptions { limit, lines: true };
+    let (_, found) = compare(&side(0), &side(1), &options, &Progress::default()).expect("no error");
     let common = left.len().min(right.len());
     match (all.first(), found) {
         (Some(first), Comparison::Differ { at, lines: counted }) => {

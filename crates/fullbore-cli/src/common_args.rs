@@ -142,13 +142,13 @@ impl CommonArgs {
     pub fn begin(&self) -> Result<CliRun<'_>, Exit> {
         let progress = Arc::new(Progress::default());
         let mut job = self.job()?.progress(progress.clone());
+        let (output, plans) = (Output::new(), Arc::default());
         let mut learned = None;
         if let Some(path) = Profile::default_path() {
             learned = (!self.no_learn && learning_allowed()).then(|| Learned::load(&Learned::path(&path)));
-            let figures = learned.clone();
-            job = job.profile_from(move || Profile { learned: figures, ..load_profile(&path) });
+            let (figures, output) = (learned.clone(), output.clone());
+            job = job.profile_from(move || Profile { learned: figures, ..load_profile(&path, &output) });
         }
-        let (output, plans) = (Output::new(), Arc::default());
         if self.explain {
             job = job.on_plan(plan_recorder(&output, &plans));
         }
@@ -346,11 +346,12 @@ fn learning_allowed() -> bool {
 
 /// Loads the profile. A broken one is reported and ignored; one that cannot be reached is ignored silently, because a service
 /// may have the home of another user. The command still runs.
-fn load_profile(path: &Path) -> Profile {
+fn load_profile(path: &Path, output: &Output) -> Profile {
     Profile::load(path).unwrap_or_else(|error| {
         let unreachable = matches!(error.code(), Some(Code::ACCESS_DENIED | Code::NOT_DIRECTORY));
         if !unreachable {
-            Exit::eprint(&format!("{}: {error}; continuing without it\n", program("")));
+            let text = format!("{}: {error}; continuing without it\n", program(""));
+            output.without_progress_line(|| Exit::eprint(&text));
         }
         Profile::default()
     })

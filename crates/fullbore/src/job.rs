@@ -63,14 +63,10 @@ impl fmt::Debug for OnPlan {
     }
 }
 
-/// Adds the time of the whole run to the statistics if none was measured: of bytes in memory, and of a small file.
-fn timed<T>(run: impl FnOnce() -> Result<(T, Stats)>) -> Result<(T, Stats)> {
-    let start = Instant::now();
-    let (found, mut stats) = run()?;
-    if stats.elapsed.is_zero() {
-        stats.elapsed = start.elapsed();
-    }
-    Ok((found, stats))
+/// Adds the time since `start` to the statistics if none was measured: of bytes in memory, and of a small file.
+fn timed(stats: Stats, start: Instant) -> Stats {
+    let elapsed = if stats.elapsed.is_zero() { start.elapsed() } else { stats.elapsed };
+    Stats { elapsed, ..stats }
 }
 
 impl Job {
@@ -166,15 +162,17 @@ impl Job {
     /// # Errors
     /// Those of every [run](Job); [`Memory`](crate::error::ErrorKind::Memory) for a record longer than a quarter of the memory limit.
     pub fn fold<'i, F: Fold>(&self, operation: &F, input: impl Into<Input<'i>>) -> Result<(F::State, Stats)> {
-        timed(|| match input.into().open()? {
+        let start = Instant::now();
+        let (state, stats) = match input.into().open()? {
             Opened::Bytes(bytes) => {
                 self.progress.check()?;
                 self.progress.add(bytes.len() as u64);
                 let stats = Stats { bytes: bytes.len() as u64, ..Stats::default() };
-                Ok((pattern::fold_bytes(operation, bytes), stats))
+                (pattern::fold_bytes(operation, bytes), stats)
             }
-            Opened::File(file) => self.executor().fold(operation, &file, &mut Worker::default()),
-        })
+            Opened::File(file) => self.executor().fold(operation, &file, &mut Worker::default())?,
+        };
+        Ok((state, timed(stats, start)))
     }
 
     /// Searches `input` and calls `emit` with each result in the order of the file, until it returns `Break`.
@@ -188,19 +186,17 @@ impl Job {
         input: impl Into<Input<'i>>,
         emit: impl FnMut(S::Found) -> Result<ControlFlow<()>> + Send,
     ) -> Result<Stats> {
-        let run = || match input.into().open()? {
+        let start = Instant::now();
+        let stats = match input.into().open()? {
             Opened::Bytes(bytes) => {
                 self.progress.check()?;
                 pattern::search_bytes(operation, bytes, emit)?;
                 self.progress.add(bytes.len() as u64);
-                Ok(((), Stats { bytes: bytes.len() as u64, ..Stats::default() }))
+                Stats { bytes: bytes.len() as u64, ..Stats::default() }
             }
-            Opened::File(file) => {
-                let stats = self.executor().search(operation, &file, &mut Worker::default(), emit)?;
-                Ok(((), stats))
-            }
+            Opened::File(file) => self.executor().search(operation, &file, &mut Worker::default(), emit)?,
         };
-        timed(run).map(|((), stats)| stats)
+        Ok(timed(stats, start))
     }
 
     /// Compares two inputs up to the first difference.

@@ -126,20 +126,21 @@ impl Decisions {
                     && group.half_power
                     && (peak / 2.0 / NEAR_HALF..=peak / 2.0 * NEAR_HALF).contains(&median)
             };
+            for (&index, &median) in group.cells.iter().zip(&medians) {
+                open[index] |= median == peak || near(median);
+            }
+            if ending {
+                continue;
+            }
             // Those that may exceed the fastest by most, since they have few samples or vary.
             let mut challengers: Vec<(f64, usize)> = contenders(&own)
                 .into_iter()
                 .enumerate()
-                .filter_map(|(place, highest)| Some((highest?, place)))
-                .filter(|&(_, place)| !ending && medians[place] < peak)
+                .filter(|&(place, _)| medians[place] < peak)
+                .filter_map(|(place, highest)| Some((highest?, group.cells[place])))
                 .collect();
             challengers.sort_by(|a, b| b.0.total_cmp(&a.0));
-            challengers.truncate(CHALLENGERS);
-            for (place, &index) in group.cells.iter().enumerate() {
-                let median = medians[place];
-                let challenges = challengers.iter().any(|&(_, challenger)| challenger == place);
-                open[index] |= challenges || median == peak || near(median);
-            }
+            challengers.iter().take(CHALLENGERS).for_each(|&(_, index)| open[index] = true);
         }
         open
     }

@@ -72,11 +72,7 @@ pub struct FileSystemId {
 impl FileSystemId {
     pub(crate) fn of(file: impl AsHandle) -> io::Result<Self> {
         let status = sys::status(&file)?;
-        if status.kind() == FileKind::BlockDevice {
-            // Not the file system of its name.
-            return Ok(Self { device: status.rdev, kind: 0, fsid: 0 });
-        }
-        Self::on(status.dev, file)
+        Self::of_block_device(&status).map_or_else(|| Self::on(status.dev, file), Ok)
     }
 
     /// As [`of`](Self::of), for a file whose device number is known.
@@ -86,11 +82,16 @@ impl FileSystemId {
         Ok(Self { device, kind, fsid: sys::space(file)?.id })
     }
 
+    /// The identity for a block device, which is not on the file system of its name.
+    fn of_block_device(status: &Status) -> Option<Self> {
+        (status.kind() == FileKind::BlockDevice).then_some(Self { device: status.rdev, kind: 0, fsid: 0 })
+    }
+
     /// As [`of`](Self::of), for a path.
     fn at(path: &Path) -> io::Result<Self> {
         let status = sys::stat(path)?;
-        if status.kind() == FileKind::BlockDevice {
-            return Ok(Self { device: status.rdev, kind: 0, fsid: 0 });
+        if let Some(found) = Self::of_block_device(&status) {
+            return Ok(found);
         }
         let kind = sys::file_system_kind_of(path)?.number();
         Ok(Self { device: status.dev, kind, fsid: sys::space_of(path)?.id })

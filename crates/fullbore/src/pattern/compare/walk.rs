@@ -226,9 +226,9 @@ impl Worker<'_> {
             // Files that differ often differ early: the depth grows while no difference is found.
             let depth = deepest.min(1 << self.blocks.min(20));
             while pending.len() < depth
-                && let Some(options) = next(self)
+                && let Some(extent) = next(self)
             {
-                pending.push_back(options);
+                pending.push_back(extent);
             }
             let Some(&(offset, len)) = pending.front() else { break };
             if !self.visit.wanted(offset) {

@@ -32,7 +32,7 @@ const NEIGHBOUR: (f64, f64) = (-0.05, 0.05);
 const UNKNOWN: f64 = 0.3;
 /// The rate above which parts are taken to come from the page cache if the system does not report its state, in bytes per second:
 /// the kernel reads ahead more slowly from almost any device.
-const READ_AHEAD: f64 = 4e9;
+const FASTEST_READ_AHEAD: f64 = 4e9;
 
 #[derive(Debug)]
 enum Phase {
@@ -327,9 +327,13 @@ impl Region {
                 // A device whose limit another contender exceeds is not at its limit.
                 let (gain, deviation) = self.expected_after(first, place, rate);
                 *prior = combined(*prior, (relative + gain, deviation));
-            } else if self.cached && self.is_direct(place) && !self.is_direct(first) && rate > READ_AHEAD {
+            } else if self.cached
+                && self.is_direct(place)
+                && !self.is_direct(first)
+                && rate > FASTEST_READ_AHEAD
+            {
                 // The state of the page cache is unknown, but no device delivers so much to it.
-                *prior = (relative + (READ_AHEAD / rate).ln(), UNKNOWN);
+                *prior = (relative + (FASTEST_READ_AHEAD / rate).ln(), UNKNOWN);
             }
         }
         beliefs(&priors, &samples, noise)
