@@ -81,6 +81,8 @@ const NONE: &[(&str, &str)] = &[
     ("splice", "fio's splice maps pages out of a pipe; fullbore moves them from file to file"),
     ("copy_file_range", "fio does not copy files"),
     #[cfg(windows)]
+    ("copyfile", "fio does not copy files"),
+    #[cfg(windows)]
     ("event", "fio's windowsaio uses a completion port, not one event per request"),
     #[cfg(windows)]
     ("routine", "fio's windowsaio uses a completion port, not completion routines"),

@@ -131,6 +131,9 @@ impl ProbeFiles {
     }
 
     fn try_out(&self, method: &'static Method) -> EngineFact {
+        if method.capabilities.copies_whole {
+            return fact(method, self.copy_whole(), None);
+        }
         if method.capabilities.copies_in_kernel {
             let result = match &self.beside {
                 Ok(target) => engine::probe(method, target.file(), Some(&self.file), true, CachePolicy::Keep),
@@ -152,6 +155,14 @@ impl ProbeFiles {
             }
         }
         fact(method, with(CachePolicy::Keep), (!notes.is_empty()).then(|| notes.join("; ")))
+    }
+
+    /// Tries the method that copies whole files with an empty one: it depends on the system, and not on the content.
+    fn copy_whole(&self) -> Result<(), String> {
+        let beside = self.beside.as_ref().map_err(|reason| format!("not tried: {reason}"))?;
+        let directory = beside.file().path().parent().unwrap_or(Path::new("."));
+        let mut target = temporary_file(directory)?;
+        target.become_copy(beside.file(), true, &mut |_| true).map(drop).map_err(|error| cause(&error))
     }
 }
 

@@ -3,6 +3,8 @@
 use std::io;
 
 use crate::buf::{Completion, Pool, Request};
+#[cfg(doc)]
+use crate::file::Output;
 use crate::file::{CachePolicy, File};
 
 /// The capabilities of an access method.
@@ -23,6 +25,8 @@ pub struct Capabilities {
     pub mapped: bool,
     /// True if the method copies between two files inside the kernel ([`Engine::copy_in_kernel`]).
     pub copies_in_kernel: bool,
+    /// True if such a method copies whole files only, to names that the system creates ([`Output::become_copy`]). It has no engine.
+    pub copies_whole: bool,
     /// Size in bytes of the method's own buffer, through which requests up to that size pass; 0 if it has
     /// none.
     pub buffer: usize,
@@ -42,6 +46,7 @@ impl Capabilities {
         by_threads: false,
         mapped: false,
         copies_in_kernel: false,
+        copies_whole: false,
         buffer: 0,
         direct: Availability::Never,
         drops: Availability::Never,

@@ -193,6 +193,14 @@ pub(super) static COPY_FILE_RANGE: Method = Method {
     },
 };
 
+#[cfg(windows)]
+pub(super) static COPY_FILE: Method = Method {
+    name: "copyfile",
+    summary: "whole file to a new one by CopyFile2; on a network share by its server",
+    capabilities: Capabilities { copies_whole: true, ..COPYING },
+    open: |_| Err(io::Error::new(io::ErrorKind::Unsupported, "it copies whole files only")),
+};
+
 /// The largest capacity of a pipe that needs no privilege (`/proc/sys/fs/pipe-max-size`), in bytes.
 pub const PIPE_CAPACITY: usize = 1 << 20;
 

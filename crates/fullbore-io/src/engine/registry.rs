@@ -40,6 +40,8 @@ pub static METHODS: &[&Method] = &[
     &overlapped::IORING,
     &mmap::SPLICE,
     &mmap::COPY_FILE_RANGE,
+    #[cfg(windows)]
+    &mmap::COPY_FILE,
     &synchronous::NULL,
 ];
 

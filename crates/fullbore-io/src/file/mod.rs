@@ -30,6 +30,7 @@ mod sync;
 mod transfer;
 pub(crate) mod types;
 mod vectored;
+mod whole_copy;
 
 #[doc(hidden)]
 pub use self::{

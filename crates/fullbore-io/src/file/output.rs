@@ -6,7 +6,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use super::cleanup::{self, Temporary};
+use super::cleanup;
 use super::held::HeldDir;
 use super::inner::File;
 use super::naming::{TargetName, directory, exchanged, only_regular, open, regular};
@@ -15,9 +15,7 @@ use super::publish::{
 };
 use super::types::{CommitReport, Durability};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{
-    self, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, FileSystemKind, Handle, OpenFlags, Status,
-};
+use crate::sys::{self, AtFlags, Code, FileKind, FileSystemKind, Handle, OpenFlags, Status};
 
 /// The location of an output's bytes while it is written.
 #[doc(hidden)]
@@ -47,8 +45,8 @@ pub enum Placement {
 #[derive(Debug)]
 #[must_use = "an output must be committed to be complete"]
 pub struct Output {
-    file: File,
-    state: OutputState,
+    pub(super) file: File,
+    pub(super) state: OutputState,
     /// True if the file must not replace another one.
     only_new: bool,
 }
@@ -70,7 +68,7 @@ impl From<File> for Output {
 }
 
 impl Output {
-    fn of(file: File, state: OutputState) -> Self {
+    pub(super) fn of(file: File, state: OutputState) -> Self {
         // Streams and transfers count their unwritten bytes there.
         file.inner.health.state();
         Self { file, state, only_new: false }
@@ -326,29 +324,6 @@ impl Output {
         Ok(Self::of(file, state))
     }
 
-    /// Makes the output a clone of `source` with the attributes of a new file, on systems that create clones only under new
-    /// names. Returns `false`, and changes nothing, if the system, the file system or the file does not permit it.
-    #[doc(hidden)]
-    pub fn become_clone(&mut self, source: &File) -> Result<bool> {
-        self.replace_by(|directory, name| sys::clone_to_name(source.as_handle(), directory, name))
-    }
-
-    /// Continues with another file, which `make` creates under a temporary name.
-    fn replace_by(
-        &mut self,
-        make: impl FnMut(BorrowedHandle<'_>, &OsStr) -> sys::Result<Handle>,
-    ) -> Result<bool> {
-        let OutputState::Named { place, finish, temporary } = &mut self.state else { return Ok(false) };
-        let Ok((made, fd)) = Temporary::create(&place.directory, &place.name, false, make) else {
-            return Ok(false);
-        };
-        protect(&fd, *finish, place)?;
-        self.file = File::from_fd(fd, place.path())?;
-        self.file.inner.health.state();
-        *temporary = made;
-        Ok(true)
-    }
-
     /// Returns the file to write to. Bytes that a stream over it holds must be flushed before the output is committed.
     pub fn file(&self) -> &File {
         &self.file
@@ -448,12 +423,10 @@ fn replaced(place: TargetName, there: &Status) -> Result<(TargetName, Finish)> {
     Ok((place, Finish::Inherit(Attributes { mode, owner: (stat.uid, stat.gid) })))
 }
 
-#[cfg(test)]
+#[cfg(all(test, windows))]
 mod tests {
     use super::*;
-    use crate::file::publish::begin_named;
 
-    #[cfg(windows)]
     #[test]
     fn streams_are_no_outputs() {
         let directory = tempfile::tempdir().unwrap();
@@ -462,37 +435,5 @@ mod tests {
             assert_eq!(Output::create_with(&path, placement, None).unwrap_err().kind(), ErrorKind::Invalid);
         }
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
-    }
-
-    /// As clones on macOS: the file is made by the system, under another temporary name.
-    #[test]
-    fn an_output_continues_with_another_file() {
-        let directory = tempfile::tempdir().unwrap();
-        let names = || std::fs::read_dir(directory.path()).unwrap().count();
-        let path = directory.path().join("file");
-        let begin = || {
-            let (file, state) = begin_named(TargetName::of(&path).unwrap(), Finish::Usual).unwrap();
-            file.write_all_at(b"first", 0).unwrap();
-            Output::of(file, state)
-        };
-        let make = |directory: BorrowedHandle<'_>, name: &OsStr| {
-            let flags = OpenFlags::READ_WRITE | OpenFlags::CREATE | OpenFlags::EXCLUSIVE;
-            let file = sys::open_at(directory, name, flags, 0o600)?;
-            sys::write_at(&file, b"second", 0)?;
-            Ok(file)
-        };
-
-        let mut output = begin();
-        assert!(!output.replace_by(|_, _| Err(Code::UNSUPPORTED)).unwrap());
-        assert_eq!(names(), 1);
-        assert!(output.replace_by(make).unwrap());
-        assert_eq!(names(), 1, "the first file is removed");
-        output.commit(Durability::Full).unwrap();
-        assert_eq!((names(), std::fs::read(&path).unwrap()), (1, b"second".to_vec()));
-
-        let mut output = begin();
-        assert!(output.replace_by(make).unwrap());
-        drop(output);
-        assert_eq!((names(), std::fs::read(&path).unwrap()), (1, b"second".to_vec()));
     }
 }

@@ -124,6 +124,18 @@ pub fn clone_to_name(
     }
 }
 
+/// Fails: these systems copy ranges, or have no such call.
+#[cfg(not(windows))]
+pub fn copy_to_name(
+    _: BorrowedHandle<'_>,
+    _: BorrowedHandle<'_>,
+    _: &std::ffi::OsStr,
+    _may_share: bool,
+    _go_on: &mut dyn FnMut(u64) -> bool,
+) -> Result<Handle> {
+    Err(Code::UNSUPPORTED)
+}
+
 /// Asks the processor for the cache line of a byte, where such an instruction is known; changes nothing else.
 #[inline(always)]
 pub fn prefetch(byte: &u8) {

@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::file::{Durability, File, FileKind, Output};
@@ -24,7 +25,7 @@ use crate::strategy::{RunStrategy, Strategy};
 pub fn transform<'c>(
     operation: &dyn Transform,
     input: &File,
-    output: Output,
+    mut output: Output,
     choice: impl Into<RunStrategy<'c>>,
     durability: Durability,
     progress: &Progress,
@@ -54,6 +55,13 @@ pub fn transform<'c>(
         let error = Error::new(ErrorKind::Unsupported, "transform", input.path(), what);
         return Err(error.advise("let it be cut anywhere, at multiples of a length, or nowhere"));
     }
+    if strategy.write.capabilities.copies_whole {
+        let stats = copy_whole(input, &mut output, true, progress)?;
+        checked.was_whole(&stats)?;
+        checked.is_unchanged()?;
+        output.commit(durability)?;
+        return Ok(stats);
+    }
     let one = split == Split::Sequential;
     let extension = extend(&output, checked.len.unwrap_or(0), strategy)?;
     // Blocks for a reader are passed on at once, blocks for a file as whole requests.
@@ -82,6 +90,24 @@ pub fn transform<'c>(
     }
     output.commit_len(stats.bytes, durability)?;
     Ok(stats)
+}
+
+/// Lets the system copy the whole input to the output, which it creates.
+pub(super) fn copy_whole(
+    input: &File,
+    output: &mut Output,
+    may_share: bool,
+    progress: &Progress,
+) -> Result<Stats> {
+    let (start, mut reported) = (Instant::now(), 0);
+    let mut report = |copied: u64| {
+        progress.add(copied.saturating_sub(reported));
+        reported = reported.max(copied);
+        !progress.is_cancelled()
+    };
+    let bytes = output.become_copy(input, may_share, &mut report)?;
+    report(bytes);
+    Ok(Stats { bytes, elapsed: start.elapsed(), ..Stats::default() })
 }
 
 /// Makes sure that the device accepted every byte if the strategy bypasses the page cache. Some file systems put direct

@@ -40,6 +40,10 @@ impl Plan {
             let copy_in_kernel =
                 if strategy.read.capabilities.copies_in_kernel { strategy.read } else { strategy.write };
             let works = match (input, output.filter(|output| output.seekable()), self.plan_input.len) {
+                (Some(_), Some(output), Some(_)) if copy_in_kernel.capabilities.copies_whole => {
+                    let is_new = output.is_replaceable();
+                    is_new.then_some(()).ok_or_else(|| "it copies whole files to new files only".into())
+                }
                 (Some(input), Some(output), Some(_)) => {
                     engine::probe(copy_in_kernel, output.file(), Some(input), true, CachePolicy::Keep)
                 }
@@ -64,6 +68,9 @@ impl Plan {
             };
             (strategy.read, strategy.write) = (method, method);
             if method == copy_in_kernel {
+                if method.capabilities.copies_whole {
+                    strategy.workers = 1;
+                }
                 return Ok(());
             }
         }

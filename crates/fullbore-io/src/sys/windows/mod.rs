@@ -23,6 +23,7 @@ mod status;
 mod transfer;
 pub(in crate::sys) mod view;
 mod volume;
+mod whole_copy;
 mod xattr;
 
 pub use console::{
@@ -44,4 +45,5 @@ pub(crate) use sharing::clone_range;
 pub use status::*;
 pub use transfer::*;
 pub(crate) use volume::{ALIGNMENT_CALL, REPORTS_DISKS, disks, volume};
+pub use whole_copy::copy_to_name;
 pub use xattr::*;

@@ -73,7 +73,7 @@ pub(crate) fn cancel_delete(file: &Handle) {
     let _ = set(file, fs::FileDispositionInfoEx, &wanted);
 }
 
-fn delete(file: &Handle) -> Result<()> {
+pub(super) fn delete(file: &Handle) -> Result<()> {
     let at_once = |more: u32| {
         let flags = fs::FILE_DISPOSITION_FLAG_DELETE | fs::FILE_DISPOSITION_FLAG_POSIX_SEMANTICS | more;
         set(file, fs::FileDispositionInfoEx, &fs::FILE_DISPOSITION_INFO_EX { Flags: flags })

@@ -19,7 +19,7 @@ use crate::pattern::progress::Progress;
 use crate::pattern::run::Run;
 use crate::pattern::stream_reader::StreamReader;
 use crate::pattern::transfer_loop::{Sink, Source, Transfer};
-use crate::pattern::transform::taken_by_device;
+use crate::pattern::transform::{copy_whole, taken_by_device};
 use crate::strategy::{Allocation, Plan, Planner, Purpose, RunStrategy, SMALL, Units};
 
 /// Size of plain reads, in bytes: whole blocks.
@@ -181,7 +181,6 @@ impl Content<'_> {
             self.progress.add(len);
             return Ok(());
         }
-        let output = &*output;
         // In an overwritten file, holes would show the old bytes.
         let holes = options.sparse != Sparse::Never && !output.overwrites();
         let sparse = holes && regular && stat.sparse;
@@ -233,6 +232,11 @@ impl Content<'_> {
         let plan = self.plan(output, Some(len), false)?;
         let strategy = &plan.strategy;
         let _turn = self.turn.write();
+        if strategy.write.capabilities.copies_whole {
+            let may_share = options.reflink != Reflink::Never;
+            stats.copied = copy_whole(self.input, output, may_share, self.progress)?.bytes;
+            return Ok(());
+        }
         if !sparse {
             allocate(output, len, strategy)?;
             stats.copied = self.run(output, &Scope::whole(len), Some(len), (&plan).into())?;
