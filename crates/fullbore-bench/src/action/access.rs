@@ -13,9 +13,7 @@ use fullbore::strategy::{Completion, Strategy};
 use serde::Deserialize;
 
 use super::latency::percentiles;
-use super::one_way::{
-    Direction, OneWayIo, Precondition, at_least_one_request, read_or_overwrite, read_until,
-};
+use super::one_way::{Direction, OneWayIo, Precondition, read_or_overwrite, read_until};
 use super::requested_strategy::RequestedStrategy;
 use super::settings::{Bytes, FileState, RequestOrder, Settings, auto, refuse, settings};
 use super::workload::{
@@ -148,13 +146,10 @@ impl AccessWorkload {
         // Whole requests, and enough of them to reach the depth.
         let least = request * (LEAST * strategy.depth * strategy.workers) as u64;
         let span = (iteration.span.max(least) / request * request).clamp(request.min(len), len);
+        let random = Order::Random { seed, count: span / request };
         match self.spec.order {
-            RequestOrder::Random => {
-                return (0..len, Order::Random { seed, count: span / request });
-            }
-            RequestOrder::RandomHalf => {
-                return (0..len / 2, Order::Random { seed, count: span / request });
-            }
+            RequestOrder::Random => return (0..len, random),
+            RequestOrder::RandomHalf => return (0..len / 2, random),
             RequestOrder::Sequential | RequestOrder::Backward => {}
         }
         if self.creates_file() {
@@ -235,10 +230,7 @@ impl Workload for AccessWorkload {
             test_files.has_files()?;
         }
         let file = self.existing_file(test_files);
-        let strategy = self.io.plan(file, test_files.len)?;
-        at_least_one_request(file, (test_files.len, self.spec.order), strategy.request as u64)?;
-        self.io.set_strategy(strategy, context.seed);
-        Ok(())
+        self.io.open(file, (test_files.len, self.spec.order), context.seed)
     }
 
     fn strategy(&self) -> Option<String> {
@@ -284,12 +276,9 @@ impl Workload for AccessWorkload {
         let stats = self.transfer_until(&self.range, &AtomicBool::new(false), context);
         let latency = percentiles(&context.progress.take_latencies());
         let stats = stats?;
-        let io_stats = if self.io.writes() { stats.writes } else { stats.reads };
         // Opening and closing count neither in a request's rate nor in its CPU time.
         let setup_cpu = (stats.setup_user, stats.setup_system);
-        let depth = Some(io_stats.depth());
-        let result = RunResult::timed(stats.bytes, stats.elapsed.as_secs_f64(), io_stats.requests, depth);
-        Ok(RunResult { latency, setup_cpu, ..result })
+        Ok(RunResult { latency, setup_cpu, ..RunResult::of_transfer(&stats, self.io.writes()) })
     }
 
     fn covered_range(&self, context: &RunContext<'_>) -> Option<CoveredRange> {
@@ -304,13 +293,10 @@ impl Workload for AccessWorkload {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::Ordering;
-    use std::thread;
-    use std::time::Duration;
-
     use fullbore::pattern::Progress;
 
     use super::*;
+    use crate::action::latency::for_at_most;
 
     #[test]
     fn a_ramp_leaves_a_new_file_as_it_was_prepared() {
@@ -336,14 +322,7 @@ mod tests {
                 (content.len() as u64, content.iter().all(|byte| *byte == 0))
             };
             assert_eq!(found(), (len, is_zero), "{state}: prepared");
-            let enough = AtomicBool::new(false);
-            thread::scope(|scope| {
-                scope.spawn(|| {
-                    thread::sleep(Duration::from_millis(20));
-                    enough.store(true, Ordering::Relaxed);
-                });
-                trial.ramp_up(Ramp { least: 0.0, enough: &enough }, &context).unwrap();
-            });
+            for_at_most(0.02, |enough| trial.ramp_up(Ramp { least: 0.0, enough }, &context)).unwrap();
             assert_eq!(found(), (len, is_zero), "{state}: after the ramp");
         }
     }

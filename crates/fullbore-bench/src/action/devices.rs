@@ -195,9 +195,7 @@ impl DevicesWorkload {
             files.iter().try_for_each(|file| file.sync_data().map(drop))?;
             stats.elapsed += clock.elapsed();
         }
-        let io_stats = if written.is_some() { stats.writes } else { stats.reads };
-        let depth = Some(io_stats.depth());
-        Ok(RunResult::timed(stats.bytes, stats.elapsed.as_secs_f64(), io_stats.requests, depth))
+        Ok(RunResult::of_transfer(&stats, written.is_some()))
     }
 }
 

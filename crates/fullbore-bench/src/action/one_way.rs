@@ -101,6 +101,14 @@ impl OneWayIo {
         Ok(planned.strategy)
     }
 
+    /// Plans the strategy for the first `len` bytes of a file, which must hold a request, and sets it.
+    pub(super) fn open(&mut self, file: &File, (len, order): (u64, RequestOrder), seed: u64) -> Result<()> {
+        let strategy = self.plan(file, len)?;
+        at_least_one_request(file, (len, order), strategy.request as u64)?;
+        self.set_strategy(strategy, seed);
+        Ok(())
+    }
+
     pub(super) fn target(&self, file: File, len: u64, first: u64, order: Order) -> Target<'_> {
         let strategy = self.strategy();
         let blocks = len / strategy.request as u64;

@@ -13,7 +13,7 @@ use fullbore::operation::{BlockMemory, Generate};
 use fullbore::pattern::{self, Order, Scope, Stats};
 use serde::Deserialize;
 
-use super::one_way::{Direction, OneWayIo, Precondition, at_least_one_request};
+use super::one_way::{Direction, OneWayIo, Precondition};
 use super::requested_strategy::RequestedStrategy;
 use super::settings::{RequestOrder, Settings, settings};
 use super::workload::{ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload};
@@ -275,10 +275,7 @@ impl Workload for SustainedWorkload {
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
         context.check_device(true)?;
         let (file, len) = (self.file(context), context.test_files().len);
-        let strategy = self.io.plan(file, len)?;
-        at_least_one_request(file, (len, self.order), strategy.request as u64)?;
-        self.io.set_strategy(strategy, context.seed);
-        Ok(())
+        self.io.open(file, (len, self.order), context.seed)
     }
 
     fn elastic(&self) -> bool {

@@ -258,6 +258,12 @@ impl RunResult {
         Self { bytes, seconds: Some(seconds), requests, depth, ..Self::default() }
     }
 
+    /// Returns the result of reads or of writes that a pattern timed.
+    pub(super) fn of_transfer(stats: &Stats, writes: bool) -> Self {
+        let io_stats = if writes { &stats.writes } else { &stats.reads };
+        Self::timed(stats.bytes, stats.elapsed.as_secs_f64(), io_stats.requests, Some(io_stats.depth()))
+    }
+
     /// Returns the result of a tool's run: its user waits for opening and committing, too, as the outer clock includes.
     pub(super) fn of_tool(stats: &Stats) -> Self {
         Self {

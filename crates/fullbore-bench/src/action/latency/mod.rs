@@ -17,7 +17,7 @@ use fullbore::pattern::{Order, Scope};
 use serde::Deserialize;
 
 use self::open_loop::{AsyncServer, ServedRequests, Spacing, schedule, serve};
-use super::one_way::{Direction, OneWayIo, Precondition, Target, at_least_one_request, read_or_overwrite};
+use super::one_way::{Direction, OneWayIo, Precondition, Target, read_or_overwrite};
 use super::requested_strategy::RequestedStrategy;
 use super::settings::{RequestOrder, Settings, refuse, settings};
 use super::workload::{
@@ -125,7 +125,7 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
 static REACHED: Mutex<BTreeMap<String, f64>> = Mutex::new(BTreeMap::new());
 
 /// Does work that ends soon after its flag is set, which is after `seconds`.
-fn for_at_most<T>(seconds: f64, work: impl FnOnce(&AtomicBool) -> T) -> T {
+pub(super) fn for_at_most<T>(seconds: f64, work: impl FnOnce(&AtomicBool) -> T) -> T {
     let flag = AtomicBool::new(false);
     let enough = &flag;
     std::thread::scope(|scope| {
@@ -270,10 +270,8 @@ impl Workload for LatencyWorkload {
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
         let test_files = context.test_files();
         context.check_device(!self.warm())?;
-        let file = self.file(test_files).clone();
-        let strategy = self.io.plan(&file, test_files.len)?;
-        at_least_one_request(&file, (test_files.len, self.spec.order), strategy.request as u64)?;
-        self.io.set_strategy(strategy, context.seed);
+        let file = self.file(test_files);
+        self.io.open(file, (test_files.len, self.spec.order), context.seed)?;
         self.load = match (self.spec.load, self.spec.share) {
             (Some(load), _) => load,
             (None, share) => share.unwrap_or(1.0) * self.reached(context)?,

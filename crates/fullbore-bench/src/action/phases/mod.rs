@@ -18,7 +18,7 @@ use serde::Deserialize;
 
 use self::trace::{Trace, TraceSums, sum_events};
 use super::latency::percentiles;
-use super::one_way::{Direction, OneWayIo, Precondition, Target, at_least_one_request};
+use super::one_way::{Direction, OneWayIo, Precondition, Target};
 use super::requested_strategy::RequestedStrategy;
 use super::settings::{RequestOrder, Settings, settings};
 use super::workload::{
@@ -199,10 +199,7 @@ impl Workload for PhasesWorkload {
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
         let test_files = context.test_files();
         context.check_device(true)?;
-        let (file, len) = (&test_files.cold, test_files.len);
-        let strategy = self.io.plan(file, len)?;
-        at_least_one_request(file, (len, RequestOrder::Sequential), strategy.request as u64)?;
-        self.io.set_strategy(strategy, context.seed);
+        self.io.open(&test_files.cold, (test_files.len, RequestOrder::Sequential), context.seed)?;
         self.devices = context.devices.to_vec();
         // Once for the whole trial: the label states the result.
         self.traceable = traceable(&test_files.cold, test_files)
