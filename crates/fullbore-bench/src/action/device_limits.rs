@@ -136,9 +136,8 @@ impl DeviceLimits {
 
     /// Returns the longest accounting period of the devices for this direction, in seconds.
     pub(crate) fn period(&self, writes: bool) -> Option<f64> {
-        let known = self.known.borrow();
-        let periods = known.iter().filter(|known| known.writes == writes);
-        periods.filter_map(|known| known.limit.as_ref()?.period_s).max_by(f64::total_cmp)
+        let known = self.known(writes);
+        known.iter().filter_map(|known| known.limit.as_ref()?.period_s).max_by(f64::total_cmp)
     }
 
     /// True if a device has a limit in this direction.

@@ -51,15 +51,13 @@ impl Load {
         let (counterpart, direct) = options.engine(notes)?;
         let depth = options.parsed("iodepth", count)?.unwrap_or(1);
         let workers = options.parsed("numjobs", count)?.unwrap_or(1);
-        for (option, found) in [("iodepth", depth), ("numjobs", workers)] {
+        for (option, found, most) in [("iodepth", depth, DEEPEST), ("numjobs", workers, MOST_WORKERS)] {
             if found == 0 {
                 return Err(options.wrong(option, "at least 1"));
             }
-        }
-        if depth > DEEPEST || workers > MOST_WORKERS {
-            let (option, most) =
-                if depth > DEEPEST { ("iodepth", DEEPEST) } else { ("numjobs", MOST_WORKERS) };
-            return Err(options.wrong(option, format!("at most {most}")));
+            if found > most {
+                return Err(options.wrong(option, format!("at most {most}")));
+            }
         }
         let depth = if counterpart.deep { depth } else { 1 };
         if !counterpart.deep && options.parsed("iodepth", count)?.is_some_and(|depth| depth > 1) {
