@@ -8,14 +8,14 @@ use fullbore::buf::{Buf, Pool};
 use fullbore::error::Error;
 use fullbore::lock::Mutex;
 use fullbore::{Result, probe};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::one_way::CACHE_LINE;
 use super::settings::{Settings, number_or_text, settings};
 use super::workload::{
     Contender, ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
 };
-use crate::document::Labels;
+use crate::document::{Labels, word};
 
 /// The text in place of a number of workers that means 1, 2, 4 and so on up to the number of processors, which is the last.
 const EACH: &str = "each";
@@ -34,7 +34,7 @@ fn each() -> String {
     EACH.into()
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, Default)]
 #[serde(rename_all = "lowercase")]
 enum Kind {
     /// Copies to a buffer that stays in the processor's cache, as a read from the page cache does.
@@ -125,15 +125,11 @@ fn counts(processors: usize) -> Vec<usize> {
 
 impl Workload for MemoryWorkload {
     fn labels(&self) -> Labels {
-        let operation = match self.spec.kind {
-            Kind::Copy => "copy",
-            Kind::Read => "read",
-        };
         Labels {
             order: Some("sequential".into()),
             workers: Some(self.workers as u32),
             strategy: Some(format!("workers={}", self.spec.workers)),
-            ..Labels::of(operation, "memory")
+            ..Labels::of(word(self.spec.kind), "memory")
         }
     }
 

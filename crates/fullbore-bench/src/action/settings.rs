@@ -90,7 +90,7 @@ pub(super) enum FileState {
     Truncated,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum OutputTarget {
     /// The blocks of an existing file of the same length.

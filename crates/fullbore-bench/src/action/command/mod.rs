@@ -20,7 +20,7 @@ use super::workload::{
     ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
 };
 use crate::child;
-use crate::document::{CacheState, Labels};
+use crate::document::{CacheState, Labels, word};
 use crate::test_files::{Needs, TestFiles};
 
 /// Bytes of the input over which a tool's output is verified.
@@ -228,10 +228,7 @@ impl Workload for CommandWorkload {
     fn labels(&self) -> Labels {
         Labels {
             cache: Some(self.spec.cache),
-            file_state: self.spec.output.map(|target| match target {
-                OutputTarget::New => "new".into(),
-                OutputTarget::Existing => "existing".into(),
-            }),
+            file_state: self.spec.output.map(|target| word(target).into()),
             order: Some("sequential".into()),
             peer: (self.tool.name != OURS).then(|| self.tool.name.to_owned()),
             ..Labels::of(self.task.name, "command")
