@@ -52,20 +52,17 @@ impl<'a, 'b> Session<'a, 'b> {
         builder: DocumentBuilder,
         observe: &'a mut dyn FnMut(Event<'_>),
     ) -> Self {
-        let rng = Xoshiro256::seeded(options.seed);
-        let partial_due = context.clock.elapsed() + PARTIAL;
-        let references = Vec::new();
         Self {
             options,
             context,
             limits,
             whole,
             builder,
-            references,
+            references: Vec::new(),
             iteration: 0,
             round: 0,
-            rng,
-            partial_due,
+            rng: Xoshiro256::seeded(options.seed),
+            partial_due: context.clock.elapsed() + PARTIAL,
             observe,
         }
     }
