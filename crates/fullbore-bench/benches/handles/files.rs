@@ -5,7 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use fullbore::file::Temporary;
-use fullbore_bench::stats::Xoshiro256;
+use fullbore::operation::Generate;
+use fullbore::operation::generate::Random;
 
 use super::case::Case;
 use super::harness::Attempt;
@@ -30,14 +31,12 @@ impl BenchFiles {
         // The cost of opening a short path must not depend on the spelling of the directory.
         let path = fs::canonicalize(directory.path())?;
         let files = Self { path, _directory: Some(directory) };
-        let mut random = Xoshiro256::seeded(1);
+        let random = Random::new(1);
         for size in [SMALL, MIDDLE, LARGE] {
             let mut file = fs::File::create(files.source(size))?;
             let mut block = vec![0; size.min(MIDDLE) as usize];
-            for _ in 0..size / block.len() as u64 {
-                block
-                    .chunks_exact_mut(8)
-                    .for_each(|some| some.copy_from_slice(&random.next_u64().to_le_bytes()));
+            for at in (0..size).step_by(block.len()) {
+                random.fill(at, &mut block);
                 file.write_all(&block)?;
             }
             file.sync_all()?;

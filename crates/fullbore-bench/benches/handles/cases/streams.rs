@@ -22,32 +22,17 @@ fn read_ours(files: &BenchFiles) -> Attempt<FileStream> {
 
 fn seek(forward: bool) -> Case {
     let (name, what) = if forward { ("forward", "to the next") } else { ("backward", "to the one before") };
-    let next = move |at: &mut u64| {
-        *at = if forward { (*at + STRIDE) % MIDDLE } else { (*at + MIDDLE - STRIDE) % MIDDLE };
-        SeekFrom::Start(*at)
-    };
-    let seek = move |(file, at): &mut (fs::File, u64), _: &mut [u8]| {
-        file.seek(next(at))?;
+    let step = if forward { STRIDE } else { MIDDLE - STRIDE };
+    /// Seeks by a step; at the end of the file, from its start again.
+    fn next((file, at, step): &mut (impl Seek, u64, u64), _: &mut [u8]) -> Attempt<()> {
+        *at = (*at + *step) % MIDDLE;
+        file.seek(std::hint::black_box(SeekFrom::Start(*at)))?;
         Ok(())
-    };
+    }
     Case::new(format!("seek-{name}"), format!("a seek {what} of the offsets of 1 MiB that lie 8 KiB apart"))
-        .each("std", |files| Ok((fs::File::open(files.source(MIDDLE))?, 0)), seek)
-        .each(
-            "std buffered",
-            |files| Ok((read(files)?, 0)),
-            move |(file, at), _| {
-                file.seek(next(at))?;
-                Ok(())
-            },
-        )
-        .each(
-            "fullbore stream",
-            |files| Ok((read_ours(files)?, 0)),
-            move |(stream, at), _| {
-                stream.seek(std::hint::black_box(next(at)))?;
-                Ok(())
-            },
-        )
+        .each("std", move |files| Ok((fs::File::open(files.source(MIDDLE))?, 0, step)), next)
+        .each("std buffered", move |files| Ok((read(files)?, 0, step)), next)
+        .each("fullbore stream", move |files| Ok((read_ours(files)?, 0, step)), next)
         .demand(Demand::Faster("fullbore stream", "std", 20.0))
         .demand(Demand::AllocatesNothing("fullbore stream"))
         .demand(Demand::Calls("fullbore stream", 0.0))

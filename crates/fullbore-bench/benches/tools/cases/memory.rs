@@ -5,9 +5,6 @@ use super::*;
 use crate::commands::CommandOrReason;
 use crate::harness::finding::Findings;
 
-/// The budget for buffers and 16 MiB for all else, in MiB.
-const BOUND: Bound = Bound::AtMost(80.0);
-
 pub(super) const CASES: &[Case] = &[
     ("memory-file", "peak memory for a large file", large_file),
     ("memory-pipe", "peak memory for a large pipe", large_pipe),
@@ -89,7 +86,7 @@ fn judge<const N: usize>(bench: &mut Bench, of: &str, runs: [(&str, CommandOrRea
     let output = bench.place.path("mine");
     for (name, entrant) in runs {
         let what = format!("memory, {name}, {of}");
-        bench.peak_memory(&what, entrant, &output, BOUND, Findings::record_error);
+        bench.peak_memory(&what, entrant, &output, MEMORY, Findings::record_error);
     }
     Ok(())
 }

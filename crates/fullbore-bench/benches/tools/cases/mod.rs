@@ -19,6 +19,9 @@ use crate::harness::finding::Bound;
 use crate::race::{Figure, Race};
 use crate::{states, tree};
 
+/// Bound of a tool's peak memory in MiB: the budget for buffers, and 16 MiB for all else.
+const MEMORY: Bound = Bound::AtMost(80.0);
+
 pub(crate) fn all() -> Vec<Case> {
     [
         reading::CACHED,

@@ -28,9 +28,6 @@ fn start_up(bench: &mut Bench) -> Attempt<()> {
         .run(bench)
 }
 
-/// The budget for buffers and 16 MiB for all else, in MiB.
-const MEMORY: Bound = Bound::AtMost(80.0);
-
 const STRATEGIES: &[&str] = &[
     "method=uring,cache=direct,depth=8,request=1M",
     "method=direct,request=1M",
