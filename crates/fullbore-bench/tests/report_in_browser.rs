@@ -6,12 +6,13 @@ mod browser;
 mod synthetic;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::sync::{Mutex, MutexGuard};
 
 use browser::Browser;
 use fullbore_bench::document::{Document, Proof, SteadyPart};
 use fullbore_bench::report;
 use serde_json::{Value, json};
+use synthetic::whole;
 
 /// A browser for a test that takes long; one at a time: each needs the resources of a small machine.
 fn browser(test: &str) -> Option<(Browser, MutexGuard<'static, ()>)> {
@@ -32,11 +33,6 @@ fn page(name: &str, document: &Document) -> PathBuf {
     let path = directory().join(format!("browser-{name}.html"));
     std::fs::write(&path, report::html(document)).unwrap();
     path
-}
-
-fn whole() -> &'static Document {
-    static WHOLE: OnceLock<Document> = OnceLock::new();
-    WHOLE.get_or_init(synthetic::full)
 }
 
 /// Texts of charts that overlap, or extend beyond their chart.

@@ -14,11 +14,7 @@ use fullbore_bench::report;
 use fullbore_bench::stats::Estimate;
 use markup::check_structure;
 use serde_json::Value;
-
-fn whole() -> &'static Document {
-    static WHOLE: std::sync::OnceLock<Document> = std::sync::OnceLock::new();
-    WHOLE.get_or_init(synthetic::full)
-}
+use synthetic::whole;
 
 /// A file for inspection; in the build directory, not in the tree.
 fn kept(name: &str) -> std::path::PathBuf {

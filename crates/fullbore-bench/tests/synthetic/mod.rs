@@ -230,8 +230,9 @@ pub fn document() -> Document {
 }
 
 /// The document of the full set.
-pub fn full() -> Document {
-    made(include_str!("full.toml"))
+pub fn whole() -> &'static Document {
+    static WHOLE: std::sync::OnceLock<Document> = std::sync::OnceLock::new();
+    WHOLE.get_or_init(|| made(include_str!("full.toml")))
 }
 
 /// The run and the machine, without cells.
