@@ -27,7 +27,7 @@ fn measure(directory: &Path, grids: &str) -> Document {
 }
 
 fn measured(cell: &Cell) -> bool {
-    was_measured(cell, |why| ["not installed", "not known", "GNU"].iter().any(|part| why.contains(part)))
+    was_measured(cell, |why| ["not installed", "is unknown", "GNU"].iter().any(|part| why.contains(part)))
 }
 
 #[test]
