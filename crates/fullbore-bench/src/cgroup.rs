@@ -112,14 +112,14 @@ fn own_cgroup() -> Option<(PathBuf, &'static str)> {
 
 #[cfg(test)]
 mod tests {
+    use fullbore_testkit::or_skip;
+
     use super::*;
 
     #[test]
     fn group_is_entered_left_and_removed() {
-        let limit = match MemoryCgroup::with_memory_limit(256 << 20) {
-            Ok(limit) => limit,
-            Err(error) => return println!("skipped: a memory limit: {error}"),
-        };
+        let limit = MemoryCgroup::with_memory_limit(256 << 20);
+        let Some(limit) = or_skip("a memory limit", limit) else { return };
         let name = limit.group.file_name().unwrap().to_str().unwrap().to_owned();
         let member = || fs::read_to_string("/proc/self/cgroup").unwrap().contains(&name);
         assert!(!member());

@@ -14,11 +14,11 @@ use std::time::Duration;
 
 use disk::{Disk, DiskImage, EXT4};
 use fullbore::file::File;
-use fullbore::operation::Generate;
-use fullbore::operation::generate::Random;
 use fullbore::probe;
 use fullbore_bench::Options;
 use fullbore_bench::document::{CacheState, Cell, Document, Proof, Warning};
+use fullbore_testkit::ground::bytes;
+use fullbore_testkit::or_skip;
 use measuring::{document, experiment, on_disk, options};
 
 fn measure(directory: &Path, grid: &str, seconds: u64, precision: f64) -> Document {
@@ -132,13 +132,7 @@ fn measurement_problem(place: &Path, name: &str, make: impl Fn(&File)) -> Option
 /// A disk with a file system, or the reason why it cannot be made.
 fn disk(root: &Path, name: &str, mkfs: &[&str], options: &str) -> Option<Disk> {
     let made = DiskImage { len: 400 << 20, mkfs, options, past_cache: false };
-    match Disk::new(root, name, root.join(name), &made) {
-        Ok(disk) => Some(disk),
-        Err(reason) => {
-            println!("skipped: {name}: {reason}");
-            None
-        }
-    }
+    or_skip(name, Disk::new(root, name, root.join(name), &made))
 }
 
 #[test]
@@ -153,15 +147,10 @@ fn files_without_device_blocks_are_refused() {
         let Some(disk) = disk(root.path(), name, mkfs, options) else { continue };
         let compresses = !options.is_empty();
         let against = |what: &str, make: &dyn Fn(&File)| measurement_problem(&disk.place, what, make);
-        let noise = |len: usize| {
-            let mut data = vec![0; len];
-            Random::new(7).fill(0, &mut data);
-            data
-        };
-        let honest = against("honest", &|file| file.write_all_at(&noise(4 << 20), 0).unwrap());
+        let honest = against("honest", &|file| file.write_all_at(&bytes(4 << 20, 7), 0).unwrap());
         assert_eq!(honest, None, "{name}");
         let sparse = against("sparse", &|file| {
-            file.write_all_at(&noise(4096), 3 << 20).unwrap();
+            file.write_all_at(&bytes(4096, 7), 3 << 20).unwrap();
         });
         assert!(sparse.unwrap().contains("holes"), "{name}");
         let reserved = against("reserved", &|file| {

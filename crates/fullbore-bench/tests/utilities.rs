@@ -10,6 +10,7 @@ use std::process::Stdio;
 use fullbore_bench::Options;
 use fullbore_bench::document::{Cell, Document, Proof};
 use fullbore_bench::experiment::built_in;
+use fullbore_testkit::ground::write_file;
 use fullbore_testkit::processes::{alone, copy_program};
 use measuring::{document, experiment, on_disk, options, was_measured};
 
@@ -65,8 +66,7 @@ fn a_tool_that_answers_wrongly_or_fails_is_left_out() {
     }
     let stage = on_disk();
     for (name, script) in [("wc", "#!/bin/sh\necho 42\n"), ("cmp", "#!/bin/sh\necho no >&2\nexit 3\n")] {
-        let source = stage.path().join(format!("{name}.sh"));
-        std::fs::write(&source, script).unwrap();
+        let source = write_file(&stage, &format!("{name}.sh"), script);
         copy_program(source, &stage.path().join(name));
     }
     let path = format!("{}:{}", stage.path().display(), std::env::var("PATH").unwrap_or_default());

@@ -148,6 +148,7 @@ fn combine(transferred: &[Transferred], writes: bool) -> RunResult {
 #[cfg(test)]
 mod tests {
     use fullbore::operation::Generate;
+    use fullbore_testkit::ground::write_file;
 
     use super::*;
 
@@ -160,8 +161,7 @@ mod tests {
         lens.iter()
             .enumerate()
             .map(|(index, &len)| {
-                let path = directory.join(index.to_string());
-                std::fs::write(&path, vec![0; len as usize]).unwrap();
+                let path = write_file(directory, &index.to_string(), vec![0; len as usize]);
                 FileRange { file: File::open_write(&path).unwrap(), range: 0..len }
             })
             .collect()

@@ -219,6 +219,8 @@ impl Stripes {
 mod tests {
     use fullbore::engine::{CachePolicy, method};
     use fullbore::operation::generate::Random;
+    use fullbore_testkit::ground::write_file;
+    use fullbore_testkit::or_skip;
     use proptest::prelude::{ProptestConfig, prop, prop_assert, prop_assert_eq, proptest};
 
     use super::*;
@@ -228,8 +230,7 @@ mod tests {
     fn files(directory: &Path, count: usize) -> Vec<File> {
         (0..count)
             .map(|index| {
-                let path = directory.join(index.to_string());
-                std::fs::write(&path, vec![0; FILE]).unwrap();
+                let path = write_file(directory, &index.to_string(), vec![0; FILE]);
                 File::open_write(&path).unwrap()
             })
             .collect()
@@ -266,14 +267,9 @@ mod tests {
             let layout = Layout { files: count, chunk };
             let range = 4096 * start..4096 * (start + blocks);
             let (data, progress) = (Random::new(start), Progress::default());
-            let written = match transfer(&files, layout, range.clone(), &strategy, &progress, Some(&data), |_, _| ()) {
-                Ok(written) => written,
-                // This machine may lack io_uring, this file system direct I/O.
-                Err(error) => {
-                    println!("skipped: {name}: {error}");
-                    return Ok(());
-                }
-            };
+            // This machine may lack io_uring, this file system direct I/O.
+            let written = transfer(&files, layout, range.clone(), &strategy, &progress, Some(&data), |_, _| ());
+            let Some(written) = or_skip(name, written) else { return Ok(()) };
             let mut expected = vec![0; (range.end - range.start) as usize];
             data.fill(range.start, &mut expected);
             let found = gathered(&files, chunk as usize, range.start as usize..range.end as usize);

@@ -80,10 +80,8 @@ pub(crate) fn prove<S, L: AsRef<Meter>>(
     }
     let mut labs = Vec::new();
     for setting in settings {
-        match make(setting) {
-            Ok(lab) => labs.push((setting, lab)),
-            Err(reason) => return println!("skipped: disks of known limits: {reason}"),
-        }
+        let Some(lab) = fullbore_testkit::or_skip("disks of known limits", make(setting)) else { return };
+        labs.push((setting, lab));
     }
     for attempt in 1..=ATTEMPTS {
         let seconds = task.seconds * u64::from(attempt);

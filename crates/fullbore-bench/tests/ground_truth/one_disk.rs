@@ -76,10 +76,8 @@ fn slowing_disk_has_a_change_point() {
     if measures_here() || !fullbore_testkit::runs_all("a disk that becomes slower") {
         return;
     }
-    let lab = match Lab::new(&CLIFF[..1], Shared::Nothing, 128 << 20) {
-        Ok(lab) => lab,
-        Err(reason) => return println!("skipped: a disk of known limits: {reason}"),
-    };
+    let lab = Lab::new(&CLIFF[..1], Shared::Nothing, 128 << 20);
+    let Some(lab) = fullbore_testkit::or_skip("a disk of known limits", lab) else { return };
     let experiments = experiment(64 << 10)
         .replace("request = [", "request = ['64K'] # ")
         .replace("5.0", "1.0")

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use fullbore::operation::Generate;
 use fullbore::operation::generate::Stamped;
+use fullbore_testkit::{ground, or_skip};
 
 use super::open::{
     Allocation, Completion, Interface, InterfaceEntry, OpenConfig, OptionalSetting, Pass, Payload,
@@ -21,19 +22,9 @@ const SEED: u64 = 7;
 /// Lengths of files in bytes: whole pages and others, shorter than a record and longer than many.
 const LENGTHS: &[u64] = &[1, 4096, 100_003];
 
-fn noise(len: u64) -> Vec<u8> {
-    let mut data = vec![0; len as usize];
-    fullbore::operation::generate::Random::new(len).fill(0, &mut data);
-    data
-}
-
 /// True if the interface can work here: containers often refuse io_uring, which compio needs.
 pub(super) fn available(name: &str) -> bool {
-    let refused = (name == "compio").then(::compio::runtime::Runtime::new).and_then(std::result::Result::err);
-    if let Some(error) = &refused {
-        eprintln!("skipped: {name}: {error}");
-    }
-    refused.is_none()
+    name != "compio" || or_skip(name, ::compio::runtime::Runtime::new()).is_some()
 }
 
 fn configs(path: &Path, record: usize, bytes: &Payload) -> Vec<(&'static InterfaceEntry, OpenConfig)> {
@@ -129,7 +120,7 @@ fn every_interface_reads_each_byte_of_the_pass_once() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
     for &len in LENGTHS {
-        let data = noise(len);
+        let data = ground::bytes(len as usize, len);
         fs::write(&path, &data).unwrap();
         for record in [1000, 4096, 20_480] {
             for (pass, name) in passes(len, record) {
@@ -158,7 +149,7 @@ fn every_interface_writes_the_bytes_of_the_pass_and_no_others() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
     for &len in LENGTHS {
-        let old = noise(len);
+        let old = ground::bytes(len as usize, len);
         for record in [1000, 4096, 20_480] {
             for (pass, name) in passes(len, record) {
                 let mut wanted = old.clone();
@@ -233,10 +224,9 @@ fn new_file_has_the_written_data_with_every_allocation() {
 #[test]
 fn direct_passes_transfer_the_same_bytes() {
     let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("file");
     let (len, record) = (1 << 20, 16 << 10);
-    let data = noise(len);
-    fs::write(&path, &data).unwrap();
+    let data = ground::bytes(len as usize, len);
+    let path = ground::write_file(&directory, "file", &data);
     fs::File::options().write(true).open(&path).unwrap().sync_all().unwrap();
     let pass = Pass::new(0..len, record, RecordOrder::Random { seed: 3, count: 40 }, len);
     let (seen, bytes) = observer(len);
@@ -246,23 +236,18 @@ fn direct_passes_transfer_the_same_bytes() {
         }
         let config = OpenConfig { direct: true, ..config };
         let what = format!("{} {config:?}", entry.name);
-        match open(entry, &config) {
-            Err(error) => eprintln!("skipped: {what}: {error}"),
-            Ok(mut opened) => {
-                opened.pass(&pass).unwrap_or_else(|e| panic!("{what}: {e}"));
-                let mut seen = seen.lock().unwrap();
-                assert_eq!(seen.times.iter().filter(|&&times| times == 1).count(), 40 * record, "{what}");
-                seen.check(&data, &what);
-            }
-        }
+        let Some(mut opened) = or_skip(&what, open(entry, &config)) else { continue };
+        opened.pass(&pass).unwrap_or_else(|e| panic!("{what}: {e}"));
+        let mut seen = seen.lock().unwrap();
+        assert_eq!(seen.times.iter().filter(|&&times| times == 1).count(), 40 * record, "{what}");
+        seen.check(&data, &what);
     }
 }
 
 #[test]
 fn truncated_file_is_an_error_without_panic() {
     let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("file");
-    fs::write(&path, noise(10_000)).unwrap();
+    let path = ground::write_file(&directory, "file", ground::bytes(10_000, 10_000));
     let pass = Pass::new(0..20_000, 1000, RecordOrder::Forward, 20_000);
     for (entry, config) in configs(&path, 1000, &Payload::Read(None)) {
         let mut opened = open(entry, &config).unwrap();

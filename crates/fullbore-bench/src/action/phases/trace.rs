@@ -246,7 +246,8 @@ fn remove_stale_instances(root: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fullbore_testkit::ground::build_directory;
+    use fullbore_testkit::ground::{build_directory, write_file};
+    use fullbore_testkit::or_skip;
 
     #[test]
     fn lines_of_the_kernel_are_parsed() {
@@ -362,8 +363,7 @@ mod tests {
     #[test]
     fn direct_read_is_traced_and_instance_removed() {
         let directory = tempfile::tempdir_in(build_directory()).unwrap();
-        let path = directory.path().join("file");
-        fs::write(&path, vec![7; 1 << 20]).unwrap();
+        let path = write_file(&directory, "file", vec![7; 1 << 20]);
         let file = fullbore::file::File::open(&path).unwrap();
         file.sync_all().unwrap();
         let devices: Vec<_> =
@@ -371,10 +371,7 @@ mod tests {
         if devices.is_empty() {
             return println!("skipped: there is no device under {}", path.display());
         }
-        let trace = match Trace::of(&devices) {
-            Ok(trace) => trace,
-            Err(reason) => return println!("skipped: block tracing: {reason}"),
-        };
+        let Some(trace) = or_skip("block tracing", Trace::of(&devices)) else { return };
         let instance = trace.instance.path().to_owned();
         trace.begin().unwrap();
         let strategy = "method=direct,request=64K".parse::<fullbore::strategy::StrategySpec>().unwrap();
