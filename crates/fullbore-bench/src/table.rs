@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use crate::block::text::{BOLD, Sheet};
 use crate::document::{
-    Axis, Document, Experiment, Peak, Recommendation, Regret, RuleVerdict, Series, SeriesHalfPower,
-    StopReason, Summary, experiments, series, word,
+    Axis, Document, Experiment, Peak, PeerRatio, Recommendation, Regret, RuleVerdict, Series,
+    SeriesHalfPower, StopReason, Summary, experiments, series, word,
 };
+use crate::grouping::distinct;
 use crate::report::{
     NO_DEFAULT, advice, capital, device_facts, headline_figures, measured_rate, spanned, tiles, verdict,
     wrong_predictions,
@@ -228,12 +229,8 @@ fn peers(sheet: &mut Sheet, document: &Document) {
         sheet.wrapped(2, &format!("{name} ÷ {}", found.peer));
         sheet.wrapped(6, &found.text());
     }
-    let mut notes: Vec<String> = Vec::new();
-    for found in findings {
-        let note = found.note.as_ref().map(|note| format!("{}: {note}", found.peer));
-        notes.extend(note.filter(|note| !notes.contains(note)));
-    }
-    notes.iter().for_each(|note| sheet.item(note));
+    let note = |found: &PeerRatio| Some(format!("{}: {}", found.peer, found.note.as_ref()?));
+    distinct(findings.iter().filter_map(note)).iter().for_each(|note| sheet.item(note));
 }
 
 fn warnings(sheet: &mut Sheet, document: &Document) {

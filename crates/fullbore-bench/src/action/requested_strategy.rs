@@ -14,6 +14,7 @@ use fullbore::strategy::{ADAPTIVE, BUDGET, Plan, Planner, Purpose, Strategy, Str
 
 use super::workload::{Contender, Workload};
 use crate::document::Labels;
+use crate::grouping::distinct;
 
 const AUTO: &str = "auto";
 
@@ -155,14 +156,8 @@ pub(crate) fn contenders<E: Into<String>>(
 }
 
 fn texts(plan: &Plan) -> Vec<String> {
-    let mut texts: Vec<String> = Vec::new();
-    for listed in plan.contenders.cached.iter().chain(&plan.contenders.uncached) {
-        let text = Strategy { budget: BUDGET, ..listed.strategy.clone() }.to_string();
-        if !texts.contains(&text) {
-            texts.push(text);
-        }
-    }
-    texts
+    let listed = plan.contenders.cached.iter().chain(&plan.contenders.uncached);
+    distinct(listed.map(|one| Strategy { budget: BUDGET, ..one.strategy.clone() }.to_string()))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::advice::is_common_default;
 use crate::document::{Axis, Experiment, Headline, Labels};
+use crate::grouping::distinct;
 use crate::stats::{contenders, median};
 
 /// Ratio to half of the peak within which a cell may be the half-power point.
@@ -152,24 +153,10 @@ impl Decisions {
 
 /// Returns the places of `len` positions from coarse to fine: both ends, the middle, the middles of the halves …
 fn coarse_to_fine(len: usize) -> Vec<usize> {
-    let mut order: Vec<usize> = Vec::with_capacity(len);
-    let mut add = |place: usize| {
-        if !order.contains(&place) {
-            order.push(place);
-        }
-    };
-    if len > 0 {
-        add(len - 1);
-        add(0);
-    }
-    let mut parts = 2;
-    while parts < 2 * len {
-        for part in (1..parts).step_by(2) {
-            add(part * (len - 1) / parts);
-        }
-        parts *= 2;
-    }
-    order
+    let Some(last) = len.checked_sub(1) else { return Vec::new() };
+    let parts = std::iter::successors(Some(2), |parts| Some(2 * parts)).take_while(|&parts| parts < 2 * len);
+    let middles = parts.flat_map(|parts| (1..parts).step_by(2).map(move |part| part * last / parts));
+    distinct([last, 0].into_iter().chain(middles))
 }
 
 #[cfg(test)]
