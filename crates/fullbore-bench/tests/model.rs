@@ -81,10 +81,9 @@ fn half_of_the_cells_of_known_disks_predict_the_others() {
     let (mut right, mut covered, mut all) = (0, 0, 0);
     for seed in 0..10 {
         for found in validate(&cells, 4, seed).predictions {
-            let [_, bytes, depth, disks] = found.cell.split('/').collect::<Vec<_>>().try_into().unwrap();
-            let number =
-                |text: &str| text.trim_start_matches("Some(").trim_end_matches(')').parse::<u64>().unwrap();
-            let truth = DISK.rate(number(bytes), number(depth) as u32, number(disks) as u32);
+            let labels = &cells.iter().find(|cell| cell.id == found.cell).unwrap().labels;
+            let (depth, disks) = (labels.depth.unwrap(), labels.targets.unwrap());
+            let truth = DISK.rate(labels.request_bytes.unwrap(), depth, disks);
             let rate = found.rate;
             right += usize::from((rate.value / truth - 1.0).abs() <= 0.1);
             covered += usize::from(rate.contains(found.ratio * rate.value));
@@ -393,8 +392,7 @@ fn is_right(found: &CellPrediction, measured: &Estimate) -> bool {
 }
 
 fn summary<'a>(document: &'a Document, found: &CellPrediction) -> &'a Summary {
-    let cell = document.cells.iter().find(|cell| cell.id == found.cell).unwrap();
-    cell.summary.as_ref().unwrap()
+    document.cell(&found.cell).unwrap().summary.as_ref().unwrap()
 }
 
 /// Shares of right predictions; of the same with the interval of Student's t; of right ones of those surrounded by cells; of

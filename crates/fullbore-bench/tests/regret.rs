@@ -77,7 +77,7 @@ fn check(document: &Document, experiment: &Experiment) -> usize {
         checked += 1;
         let expected = median(&ratios).unwrap() - 1.0;
         assert!((found.regret.value - expected).abs() < 1e-9, "{found:?} {expected}");
-        assert!(found.regret.low <= expected && expected <= found.regret.high, "{found:?}");
+        assert!(found.regret.contains(expected), "{found:?}");
     }
     checked
 }

@@ -299,17 +299,17 @@ mod tests {
             workers: Some(i as u32),
             ..Labels::default()
         };
-        let labels: Vec<Labels> = (0..12).map(|i| line(i, 6)).collect();
-        let line_styles = palette.line_styles(&labels.iter().collect::<Vec<_>>());
-        for (i, look) in line_styles.iter().enumerate() {
-            assert!(!line_styles[..i].contains(look), "{line_styles:?}");
-        }
+        let different = |lines: usize, methods: usize| {
+            let labels: Vec<Labels> = (0..lines).map(|i| line(i, methods)).collect();
+            let line_styles = palette.line_styles(&labels.iter().collect::<Vec<_>>());
+            for (i, look) in line_styles.iter().enumerate() {
+                assert!(!line_styles[..i].contains(look), "{line_styles:?}");
+            }
+            line_styles
+        };
+        let line_styles = different(12, 6);
         assert_eq!(line_styles[0].colour, line_styles[6].colour, "one colour per method");
-        let labels: Vec<Labels> = (0..24).map(|i| line(i, 1)).collect();
-        let line_styles = palette.line_styles(&labels.iter().collect::<Vec<_>>());
-        for (i, look) in line_styles.iter().enumerate() {
-            assert!(!line_styles[..i].contains(look), "{line_styles:?}");
-        }
+        let line_styles = different(24, 1);
         assert_ne!(line_styles[0].colour, line_styles[1].colour, "one method, many lines: a colour per line");
     }
 }

@@ -217,17 +217,13 @@ fn strange_documents_do_not_fail() {
         }
     }
     room.experiment = "";
-    room.costing(Labels::default(), 1.0, 0.0);
-    room.costing(
+    for labels in [
+        Labels::default(),
         Labels { request_bytes: Some(0), depth: Some(0), workers: Some(0), ..Labels::default() },
-        1.0,
-        0.0,
-    );
-    room.costing(
         Labels { load_per_s: Some(u64::MAX), offset_bytes: Some(i64::MIN), ..Labels::default() },
-        1.0,
-        0.0,
-    );
+    ] {
+        room.costing(labels, 1.0, 0.0);
+    }
     let odd = room.add(read("direct", u64::MAX, Cold), 1.0);
     odd.summary.as_mut().unwrap().rate.value = f64::NAN;
     let found = findings(&room.cells, &[]);
@@ -285,12 +281,6 @@ fn a_real_run_is_advised_from_its_own_cells() {
     of(&["32 requests", "random reads from the device", "4 KiB"]);
     of(&["“read, cold”", "direct uring, 1 MiB, depth 8, 2 workers"]);
     let verdict = |n: usize| found.rules[n - 1].verdict;
-    assert_eq!(
-        (verdict(1), verdict(2), verdict(6)),
-        (RuleVerdict::StillTrue, RuleVerdict::StillTrue, RuleVerdict::StillTrue)
-    );
-    assert_eq!(
-        (verdict(4), verdict(5), verdict(10)),
-        (RuleVerdict::NotTestable, RuleVerdict::NotTestable, RuleVerdict::NotTestable)
-    );
+    assert_eq!([1, 2, 6].map(verdict), [RuleVerdict::StillTrue; 3]);
+    assert_eq!([4, 5, 10].map(verdict), [RuleVerdict::NotTestable; 3]);
 }

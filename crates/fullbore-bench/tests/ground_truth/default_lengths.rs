@@ -84,15 +84,11 @@ fn truth(setting: &Setting, cell: &Cell) -> f64 {
 }
 
 fn judge(setting: &Setting, document: &Document, judge: &mut Judge, coverage: &Coverage) {
+    judge.tolerance = TOLERANCE;
     let (mut held, mut measured) = (0, 0);
     for cell in document.cells.iter().filter(|cell| cell.summary.is_some()) {
         let (truth, label) = (truth(setting, cell), cell.labels.describe());
-        let found = rate(cell);
-        println!("{}: {label}: {:.4} of the truth", setting.name, found / truth);
-        judge.holds(
-            &format!("{label}: {:.3} of the truth", found / truth),
-            (found / truth - 1.0).abs() <= TOLERANCE,
-        );
+        judge.near(&label, rate(cell), truth);
         let summary = cell.summary.as_ref().unwrap();
         judge.holds(&format!("{label}: sustained"), summary.regime == Some(Regime::Sustained));
         measured += 1;
@@ -109,11 +105,9 @@ fn judge(setting: &Setting, document: &Document, judge: &mut Judge, coverage: &C
     };
     let (bps, iops) = setting.limits[0];
     for limit in [limit("read"), limit("write")] {
-        let near = |found: Option<f64>, truth: u64| {
-            found.is_some_and(|found| (found / truth as f64 - 1.0).abs() <= TOLERANCE)
-        };
-        judge.holds(&format!("{limit:?}: bytes per second"), near(limit.sustained, bps));
-        judge.holds(&format!("{limit:?}: requests per second"), near(limit.requests_per_s, iops));
+        let [bytes, requests] = [limit.sustained, limit.requests_per_s].map(|found| found.unwrap_or(0.0));
+        judge.near(&format!("{limit:?}: bytes per second"), bytes, bps as f64);
+        judge.near(&format!("{limit:?}: requests per second"), requests, iops as f64);
         judge.holds(
             // A request of 1 MiB takes the slow disk longer than a tenth of a second.
             &format!("{limit:?}: a period of 0.1 s or of a request"),

@@ -113,7 +113,7 @@ fn intervals_hold_the_parameters_of_noisy_buckets() {
                 (found.refill.unwrap().rate, refill),
             ];
             for (i, (estimate, truth)) in pairs.into_iter().enumerate() {
-                held[i] += f64::from(u8::from(estimate.low <= truth && truth <= estimate.high)) / RUNS as f64;
+                held[i] += f64::from(u8::from(estimate.contains(truth))) / RUNS as f64;
                 within[i] += f64::from(u8::from((estimate.value / truth - 1.0).abs() < 0.1)) / RUNS as f64;
             }
         }
