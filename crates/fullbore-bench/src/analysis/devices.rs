@@ -209,11 +209,7 @@ mod tests {
     }
 
     fn found(cells: &[Cell]) -> Vec<Saturation> {
-        let described: Experiment =
-            serde_json::from_value(serde_json::json!({ "name": "read", "title": "", "axis": "targets" }))
-                .unwrap();
-        assert_eq!(described.axis, Axis::Targets);
-        findings(cells, &[described]).saturation
+        findings(cells, &[Experiment::named("read", Axis::Targets)]).saturation
     }
 
     #[test]

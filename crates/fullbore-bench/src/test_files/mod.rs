@@ -307,7 +307,7 @@ impl TestFiles {
         let output = Output::overwrite(path)?;
         let planned =
             Planner::new(&StrategySpec::default()).plan(Purpose::Generate, None, Some(len), Some(&output))?;
-        let scope = Scope { range: 0..len, order: pattern::Order::Sequential };
+        let scope = Scope::whole(len);
         let start = Instant::now();
         pattern::fill(&Random::new(seed), &scope, &output, &planned.strategy, progress, &false.into())?;
         output.commit_len(len, Durability::Data)?;

@@ -205,6 +205,7 @@ impl Server for AsyncServer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::{mean, squares};
 
     #[test]
     fn constant_requests_are_evenly_spaced() {
@@ -221,13 +222,12 @@ mod tests {
         assert_eq!(dues.len(), 100_000);
         assert!(dues.is_sorted() && dues[99_999] < 100.0);
         let gaps: Vec<f64> = dues.windows(2).map(|two| two[1] - two[0]).collect();
-        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
-        let deviation = (gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64).sqrt();
+        let (mean, deviation) = (mean(&gaps), (squares(&gaps) / gaps.len() as f64).sqrt());
         assert!((mean / 1e-3 - 1.0).abs() < 0.02, "{mean}");
         assert!((deviation / 1e-3 - 1.0).abs() < 0.03, "{deviation}");
         let mut counts = vec![0f64; 10_000];
         dues.iter().for_each(|due| counts[((due * 100.0) as usize).min(9_999)] += 1.0);
-        let variance = counts.iter().map(|count| (count - 10.0).powi(2)).sum::<f64>() / counts.len() as f64;
+        let variance = squares(&counts) / counts.len() as f64;
         assert!((variance / 10.0 - 1.0).abs() < 0.06, "{variance}");
     }
 
