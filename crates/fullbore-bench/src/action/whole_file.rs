@@ -306,13 +306,11 @@ impl Workload for SmallFilesWorkload {
     fn labels(&self) -> Labels {
         let adaptive = self.requested.spec.workers.is_none();
         Labels {
-            operation: "small files".into(),
-            method: if adaptive { "auto" } else { "buffered" }.into(),
             workers: self.requested.spec.workers.map(|workers| workers as u32),
             cache: self.spec.cache,
             file_bytes: Some(self.spec.size.0),
             strategy: Some(self.requested.text.clone()),
-            ..Labels::default()
+            ..Labels::of("small files", if adaptive { "auto" } else { "buffered" })
         }
     }
 

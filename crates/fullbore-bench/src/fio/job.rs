@@ -26,13 +26,11 @@ pub struct Target<'a> {
 /// use fullbore_bench::document::Labels;
 /// use fullbore_bench::fio::{Target, job};
 /// let labels = Labels {
-///     operation: "read".into(),
-///     method: "uring".into(),
 ///     request_bytes: Some(4096),
 ///     depth: Some(32),
 ///     cache_policy: Some("direct".into()),
 ///     order: Some("random".into()),
-///     ..Labels::default()
+///     ..Labels::of("read", "uring")
 /// };
 /// let target = Target { name: "deep", file: "test".as_ref(), size: 1 << 30, seconds: 10 };
 /// let text = job(&labels, &target).unwrap();

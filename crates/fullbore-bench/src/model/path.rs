@@ -328,13 +328,11 @@ mod tests {
     #[test]
     fn methods_of_equal_requests_share_a_path() {
         let labels = |method: &str, targets: Option<u32>| Labels {
-            operation: "read".into(),
-            method: method.into(),
             request_bytes: Some(4096),
             cache_policy: Some("direct".into()),
             targets,
             variant: targets.map(|_| Disks::Together.to_string()),
-            ..Labels::default()
+            ..Labels::of("read", method)
         };
         assert_eq!(key(&labels("uring", None)), key(&labels("direct", Some(2))));
         assert_ne!(key(&labels("uring", None)), key(&labels("tokio", None)));
@@ -346,11 +344,9 @@ mod tests {
     fn requests_through_a_buffer_are_a_path_of_their_own() {
         let call = |method: &str, bytes: u64, variant: Option<&str>| {
             key(&Labels {
-                operation: "read".into(),
-                method: method.into(),
                 request_bytes: Some(bytes),
                 variant: variant.map(Into::into),
-                ..Labels::default()
+                ..Labels::of("read", method)
             })
         };
         let stream = |bytes, variant| call("stream", bytes, Some(variant));

@@ -252,12 +252,7 @@ mod tests {
 
     #[test]
     fn changes_of_the_device_concern_requests_that_reach_it() {
-        let key = |cache| Labels {
-            operation: "read".into(),
-            method: "buffered".into(),
-            cache: Some(cache),
-            ..Labels::default()
-        };
+        let key = |cache| Labels { cache: Some(cache), ..Labels::of("read", "buffered") };
         let [cold, warm] = [CacheState::Cold, CacheState::Warm].map(key);
         let query = parse(&["request=4K"]).unwrap();
         assert!(query.matches(&cold) && query.matches(&warm));

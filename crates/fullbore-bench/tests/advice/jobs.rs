@@ -20,12 +20,10 @@ fn random(labels: Labels) -> Labels {
 
 fn files(workers: Option<u32>) -> Labels {
     Labels {
-        operation: "small files".into(),
-        method: if workers.is_some() { "buffered" } else { "auto" }.into(),
         workers,
         cache: Some(Cold),
         file_bytes: Some(16 * K),
-        ..Labels::default()
+        ..Labels::of("small files", if workers.is_some() { "buffered" } else { "auto" })
     }
 }
 

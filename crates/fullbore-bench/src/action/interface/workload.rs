@@ -153,8 +153,6 @@ impl Workload for InterfaceWorkload {
         let (depth, workers) = if threads { (1, self.depth()) } else { (self.depth(), 1) };
         let state = if self.is_new() { "extended" } else { "overwritten" };
         Labels {
-            operation: if self.writes() { "write" } else { "read" }.into(),
-            method: spec.interface.as_str().into(),
             request_bytes: Some(spec.record.0),
             depth: Some(depth as u32),
             workers: Some(workers as u32),
@@ -167,7 +165,7 @@ impl Workload for InterfaceWorkload {
             order: Some(spec.order.words().into()),
             flush: spec.flush,
             variant: spec.variant(),
-            ..Labels::default()
+            ..Labels::of(if self.writes() { "write" } else { "read" }, spec.interface.as_str())
         }
     }
 

@@ -64,7 +64,7 @@ impl Simulated {
 
 impl Workload for Simulated {
     fn labels(&self) -> Labels {
-        Labels { operation: "read".into(), method: self.name.into(), cache: self.cache, ..Labels::default() }
+        Labels { cache: self.cache, ..Labels::of("read", self.name) }
     }
 
     fn open(&mut self, _: &RunContext<'_>) -> Result<()> {
