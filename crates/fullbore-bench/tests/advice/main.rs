@@ -119,54 +119,43 @@ fn latency_under_load() {
 
 #[test]
 fn confidence_follows_cell_quality() {
-    let build = |change: fn(&mut Cell)| {
+    let with = |options: SummaryOptions, change: fn(&mut Cell)| {
         let mut room = Room::new(Spread::Apart);
         room.add(read("buffered", 4 * K, Warm), 100.0);
         room.add(read("buffered", 64 * K, Warm), 300.0);
         for cell in &mut room.cells {
             change(cell);
+            cell.summarise(&options);
         }
         line(&room.advice(), "Use requests of 64 KiB").map(|a| a.confidence)
     };
+    let build = |change| with(SummaryOptions::default(), change);
     assert_eq!(build(|_| ()), Some(Confidence::High));
-    let late = build(|cell| {
-        cell.summarise(&SummaryOptions { stop: StopReason::TimeUp, ..SummaryOptions::default() })
-    });
+    let late = with(SummaryOptions { stop: StopReason::TimeUp, ..SummaryOptions::default() }, |_| ());
     assert_eq!(late, Some(Confidence::Medium));
-    let unproved = build(|cell| {
-        cell.samples[0].proof = Proof::Unproved { reason: "nobody says".into() };
-        cell.summarise(&SummaryOptions::default());
-    });
+    let unproved = build(|cell| cell.samples[0].proof = Proof::Unproved { reason: "nobody says".into() });
     assert_eq!(unproved, Some(Confidence::Medium));
     let cold = build(|cell| {
         cell.labels.cache = Some(Cold);
         cell.samples[0].proof = Proof::Unproved { reason: "nobody says".into() };
-        cell.summarise(&SummaryOptions::default());
     });
     assert_eq!(cold, Some(Confidence::Low));
     let wide = build(|cell| {
         for (i, sample) in cell.samples.iter_mut().enumerate() {
             sample.seconds *= if i % 2 == 0 { 0.4 } else { 1.1 };
         }
-        cell.summarise(&SummaryOptions::default());
     });
     assert_ne!(wide, Some(Confidence::High), "the interval is too wide");
-    let few = build(|cell| {
-        cell.samples.truncate(3);
-        cell.summarise(&SummaryOptions::default());
-    });
+    let few = build(|cell| cell.samples.truncate(3));
     assert_eq!(few, None, "three samples are too few");
     let contradicted = |cell: &mut Cell| {
         for sample in cell.samples.iter_mut().take(7) {
             sample.proof = Proof::Contradicted { reason: "half cached".into() };
         }
-        cell.summarise(&SummaryOptions::default());
     };
     assert_eq!(build(contradicted), None, "counters contradict most samples of these cells");
-    let bound = |cell: &mut Cell| {
-        cell.summarise(&SummaryOptions { null_request_s: Some(1.0), ..SummaryOptions::default() });
-    };
-    assert_eq!(build(bound), None, "these measure the meter");
+    let bound = with(SummaryOptions { null_request_s: Some(1.0), ..SummaryOptions::default() }, |_| ());
+    assert_eq!(bound, None, "these measure the meter");
 }
 
 #[test]
