@@ -35,13 +35,7 @@ pub(crate) struct Walk<N> {
 struct OpenDir {
     path: PathBuf,
     held: HeldDir,
-    left: Vec<(OsString, EntryKind)>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum EntryKind {
-    File,
-    Directory,
+    left: Vec<(OsString, FileKind)>,
 }
 
 impl<N: Iterator<Item = PathBuf>> Walk<N> {
@@ -77,35 +71,21 @@ impl<N: Iterator<Item = PathBuf>> Walk<N> {
                 let flags = if follow { AtFlags::empty() } else { AtFlags::NOFOLLOW };
                 sys::stat_at(&fd, &name, flags).map(|stat| stat.kind())
             };
-            match self.classify(entry.kind(), stat) {
-                Ok(Some(sort)) => left.push((name, sort)),
-                // Only regular files have content.
-                Ok(None) => {}
-                // Opening the file will report its error.
-                Err(_) => left.push((name, EntryKind::File)),
+            let kind = match entry.kind() {
+                FileKind::Other => stat(self.rules.follow),
+                FileKind::Symlink if self.rules.follow => stat(true),
+                kind => Ok(kind),
+            };
+            // Opening a file without a known kind will report its error.
+            let kind = kind.unwrap_or(FileKind::Regular);
+            // Only regular files have content.
+            if matches!(kind, FileKind::Directory | FileKind::Regular) {
+                left.push((name, kind));
             }
         }
         left.sort_unstable_by(|a, b| path_order(b, a));
         self.open.push(OpenDir { path, held, left });
         Ok(())
-    }
-
-    /// Classifies an entry; `None` if it is skipped.
-    fn classify(
-        &self,
-        kind: FileKind,
-        stat: impl Fn(bool) -> sys::Result<FileKind>,
-    ) -> sys::Result<Option<EntryKind>> {
-        let kind = match kind {
-            FileKind::Other => stat(self.rules.follow)?,
-            FileKind::Symlink if self.rules.follow => stat(true)?,
-            kind => kind,
-        };
-        Ok(match kind {
-            FileKind::Directory => Some(EntryKind::Directory),
-            FileKind::Regular => Some(EntryKind::File),
-            _ => None,
-        })
     }
 }
 
@@ -131,7 +111,7 @@ impl<N: Iterator<Item = PathBuf>> Iterator for Walk<N> {
                     }
                     Some((name, kind)) => {
                         let path = joined(&open.path, &name);
-                        if kind == EntryKind::File {
+                        if kind == FileKind::Regular {
                             return Some((path, Ok(Some(open.held.clone()))));
                         }
                         (path, false)
@@ -154,11 +134,11 @@ fn joined(path: &Path, name: &OsStr) -> PathBuf {
 }
 
 /// Compares the names as bytes, as if that of a directory ended with a slash.
-fn path_order((a, a_kind): &(OsString, EntryKind), (b, b_kind): &(OsString, EntryKind)) -> Ordering {
+fn path_order((a, a_kind): &(OsString, FileKind), (b, b_kind): &(OsString, FileKind)) -> Ordering {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let common = a.len().min(b.len());
-    let next = |name: &[u8], kind: EntryKind| {
-        name.get(common).copied().or((kind == EntryKind::Directory).then_some(b'/'))
+    let next = |name: &[u8], kind: FileKind| {
+        name.get(common).copied().or((kind == FileKind::Directory).then_some(b'/'))
     };
     a[..common].cmp(&b[..common]).then_with(|| next(a, *a_kind).cmp(&next(b, *b_kind)))
 }
