@@ -16,7 +16,8 @@ pub(super) struct GrepArgs {
     pub(super) patterns: Vec<Pattern>,
     pub(super) listing: Option<Listing>,
     pub(super) line_buffered: Option<bool>,
-    pub(super) color: ColorChoice,
+    /// `None`: on a terminal that shows colours.
+    pub(super) color: Option<bool>,
     pub(super) colors: Vec<UserColorSpec>,
     pub(super) column: Option<bool>,
     pub(super) before: Option<usize>,
@@ -73,14 +74,6 @@ pub(super) enum Listing {
     Files,
     Types,
     Generated(Generated),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum ColorChoice {
-    Never,
-    #[default]
-    Auto,
-    Always,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

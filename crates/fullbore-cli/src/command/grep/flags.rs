@@ -6,9 +6,7 @@ use fullbore_grep::grep_searcher::Encoding;
 use fullbore_grep::{Boundary, Case, Coding, Engine, Nuls, Show};
 use log::LevelFilter;
 
-use super::args::{
-    ColorChoice, Flag, FlagEffect, GrepArgs, Listing, Pattern, Setter, Sort, SortBy, TypeChange,
-};
+use super::args::{Flag, FlagEffect, GrepArgs, Listing, Pattern, Setter, Sort, SortBy, TypeChange};
 use crate::command::documents::Generated;
 
 const fn flag(short: char, long: &'static str, help: &'static str, set: FlagEffect) -> Flag {
@@ -128,11 +126,11 @@ fn coding(value: Option<&OsStr>) -> Result<Coding, String> {
     }
 }
 
-fn color(value: Option<&OsStr>) -> Result<ColorChoice, String> {
+fn color(value: Option<&OsStr>) -> Result<Option<bool>, String> {
     match text(value)? {
-        "never" => Ok(ColorChoice::Never),
-        "auto" => Ok(ColorChoice::Auto),
-        "always" | "ansi" => Ok(ColorChoice::Always),
+        "never" => Ok(Some(false)),
+        "auto" => Ok(None),
+        "always" | "ansi" => Ok(Some(true)),
         other => unrecognized(other),
     }
 }
@@ -314,8 +312,7 @@ pub(super) const FLAGS: &[Flag] = &[
     value(' ', "hostname-bin", "COMMAND", |a, v| put(&mut a.hostname_bin, Ok(v.map(Into::into))))
         .help("With --hyperlink-format, get the host name from COMMAND"),
     on('p', "pretty", "Same as --color always --heading --line-number", |a, _| {
-        a.color = ColorChoice::Always;
-        (a.heading, a.line_number) = (Some(true), Some(true));
+        (a.color, a.heading, a.line_number) = (Some(true), Some(true), Some(true));
     }),
     toggle!(' ', "line-buffered", "Print each result immediately", |a, yes| {
         a.line_buffered = yes.then_some(true);

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use fullbore_grep::grep_printer::{ColorSpecs, HyperlinkConfig, HyperlinkEnvironment, default_color_specs};
 use fullbore_grep::{Nuls, Settings, Show};
 
-use super::args::{ColorChoice, GrepArgs};
+use super::args::GrepArgs;
 use super::haystacks::SearchPaths;
 
 /// Returns the settings of the search. `terminal` is true if standard output is a terminal.
@@ -37,11 +37,7 @@ pub(super) fn settings(
         column,
         heading: !search.vimgrep && args.heading.unwrap_or(terminal),
         with_filename: args.with_filename.unwrap_or(search.vimgrep || !search_paths.one_file),
-        color: match args.color {
-            ColorChoice::Never => false,
-            ColorChoice::Always => true,
-            ColorChoice::Auto => terminal && color_is_welcome(),
-        },
+        color: args.color.unwrap_or_else(|| terminal && color_is_welcome()),
         colors: ColorSpecs::new(&colors),
         hyperlinks: hyperlinks(args),
         ..search
