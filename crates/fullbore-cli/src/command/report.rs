@@ -1,5 +1,6 @@
 //! `fullbore report`: shows a results document again, or compares it with others.
 
+use std::convert::Infallible;
 use std::fs;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -84,7 +85,7 @@ struct CompareArgs {
     anyway: bool,
 
     /// Compare only cells whose id matches; * is any text, ? any character; may be repeated
-    #[arg(long, value_name = "GLOB", value_parser = glob)]
+    #[arg(long, value_name = "GLOB", value_parser = |text: &str| Ok::<_, Infallible>(Glob::new(text)))]
     only: Vec<Glob>,
 
     /// Exit with 1 if a cell meets a condition: slower:5% (its whole interval is beyond 5%), also faster, cpu-higher,
@@ -98,11 +99,6 @@ fn margin(text: &str) -> Result<f64, String> {
         share if share < 1.0 => Ok(share),
         _ => Err("a margin must be less than 100%".into()),
     }
-}
-
-#[allow(clippy::unnecessary_wraps, reason = "the signature of a value parser")]
-fn glob(text: &str) -> Result<Glob, String> {
-    Ok(Glob::new(text))
 }
 
 impl Report {
