@@ -17,6 +17,16 @@ pub(crate) mod transform;
 mod walk;
 pub(crate) mod wc;
 
+use serde::Serialize;
+
+use crate::exit::Exit;
+
+/// Prints a value as indented JSON.
+fn print_json(value: &impl Serialize) -> Result<(), Exit> {
+    let text = serde_json::to_string_pretty(value).map_err(Exit::failure)?;
+    Exit::print(&(text + "\n"))
+}
+
 /// A list in the text of `--help`: names in a column of this width, and their descriptions beside them, broken at 80 columns.
 fn help_list<'a>(width: usize, entries: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     let mut text = String::new();

@@ -6,6 +6,7 @@ use clap::Args;
 use fullbore::size;
 use fullbore_bench::model::{DeviceLimits, Model, Prediction, Query};
 
+use super::print_json;
 use super::report::{name, read};
 use crate::exit::Exit;
 
@@ -81,8 +82,7 @@ impl Predict {
         let found =
             model.predict(&query).map_err(|reason| Exit::failure(format!("{}: {reason}", name(&path))))?;
         if self.json {
-            let text = serde_json::to_string_pretty(&found).map_err(Exit::failure)?;
-            return Exit::print(&format!("{text}\n"));
+            return print_json(&found);
         }
         Exit::print(&line(&found))
     }

@@ -9,6 +9,7 @@ use fullbore::file::{File, FileKind, Output};
 use fullbore::probe::{self, EngineFact, Facts};
 use fullbore::sys;
 
+use super::print_json;
 use crate::exit::Exit;
 
 /// Print the facts of a path: file system, device, layout, page cache and usable access methods
@@ -33,12 +34,7 @@ impl Probe {
         let mut facts =
             probe::facts(&self.path).map_err(|error| Exit::failure(explained(&self.path, &error)))?;
         facts.engines = engines(&self.path, &facts);
-        if self.json {
-            let text = serde_json::to_string_pretty(&facts).map_err(Exit::failure)?;
-            Exit::print(&format!("{text}\n"))
-        } else {
-            Exit::print(&probe::human(&facts))
-        }
+        if self.json { print_json(&facts) } else { Exit::print(&probe::human(&facts)) }
     }
 }
 

@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use fullbore::size;
 use fullbore::strategy::{Learned, LearnedFigure, Profile as Saved};
 
+use super::print_json;
 use super::report::table_options;
 use crate::exit::Exit;
 
@@ -73,8 +74,7 @@ fn show(place: &Path, path: Option<&Path>, json: bool) -> Result<(), Exit> {
     if json {
         let mut value = serde_json::to_value(&saved).map_err(Exit::failure)?;
         value["learned"] = serde_json::to_value(&learned).map_err(Exit::failure)?;
-        let text = serde_json::to_string_pretty(&value).map_err(Exit::failure)?;
-        return Exit::print(&format!("{text}\n"));
+        return print_json(&value);
     }
     let width = table_options().width;
     if !saved.file_systems.is_empty() {

@@ -5,6 +5,7 @@ use fullbore_bench::document::Experiment;
 use fullbore_bench::experiment::{BUILT_IN, built_in, describe};
 use serde_json::{Value, json};
 
+use crate::command::print_json;
 use crate::exit::Exit;
 
 /// List the built-in experiments
@@ -39,9 +40,7 @@ impl List {
                 let experiments: Vec<Value> = experiments.iter().map(cells).collect();
                 json!({ "name": name, "experiments": experiments })
             };
-            let sets = sets.iter().map(set).collect::<Value>();
-            let text = serde_json::to_string_pretty(&sets).map_err(Exit::failure)?;
-            return Exit::print(&(text + "\n"));
+            return print_json(&sets.iter().map(set).collect::<Value>());
         }
         let widest = sets.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
         let mut text = String::new();
