@@ -27,25 +27,8 @@ use report::{Columns, Report, Total};
                   characters, bytes, columns.\n\nExit status: 0 done, 1 error, 3 an input changed while it was read."
 )]
 pub(crate) struct Wc {
-    /// Count bytes; if no other count is requested, take the length of a regular file without reading it
-    #[arg(short = 'c', long)]
-    bytes: bool,
-
-    /// Count characters: UTF-8 or bytes, according to LC_ALL, LC_CTYPE or LANG
-    #[arg(short = 'm', long)]
-    chars: bool,
-
-    /// Count newlines
-    #[arg(short = 'l', long)]
-    lines: bool,
-
-    /// Print the width of the longest line in columns
-    #[arg(short = 'L', long)]
-    max_line_length: bool,
-
-    /// Count words
-    #[arg(short = 'w', long)]
-    words: bool,
+    #[command(flatten)]
+    columns: Columns,
 
     /// Count the files named in F, each name terminated by NUL; - is standard input
     #[arg(long, value_name = "F", value_parser = path())]
@@ -84,7 +67,7 @@ struct WcContext<'a> {
 impl Wc {
     pub(crate) fn run(mut self) -> Result<(), Exit> {
         let encoding = environment::encoding();
-        let columns = self.columns();
+        let columns = self.columns.or_default();
         let run = self.common.begin()?;
         if self.debug {
             environment::report_vectors(&["avx2"]);
@@ -124,25 +107,11 @@ impl Wc {
         if code > 0 { Err(Exit::Reported(code)) } else { Ok(()) }
     }
 
-    fn columns(&self) -> Columns {
-        let columns = Columns {
-            lines: self.lines,
-            words: self.words,
-            characters: self.chars,
-            bytes: self.bytes,
-            longest: self.max_line_length,
-        };
-        match columns.number() {
-            0 => Columns { lines: true, words: true, bytes: true, ..columns },
-            _ => columns,
-        }
-    }
-
     fn count(&self, columns: &Columns, encoding: Encoding) -> Count {
         let mut count = Count::new(encoding);
-        if columns.longest {
+        if columns.max_line_length {
             count = count.with_columns();
-        } else if !(columns.words || columns.characters && encoding == Encoding::Utf8) {
+        } else if !(columns.words || columns.chars && encoding == Encoding::Utf8) {
             count = count.lines_only();
         }
         match std::env::var_os("POSIXLY_CORRECT") {

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 use fullbore::operation::{Counts, Encoding};
 use fullbore::sys::{FileKind, OsStrExt};
 use fullbore_cli::common_args::CliRun;
@@ -27,27 +27,47 @@ pub(crate) enum Total {
     Never,
 }
 
-/// The requested counts, in print order.
-#[derive(Debug, Clone, Copy)]
+/// The requested counts.
+#[derive(Debug, Clone, Copy, Args)]
 pub(super) struct Columns {
-    pub(super) lines: bool,
-    pub(super) words: bool,
-    pub(super) characters: bool,
+    /// Count bytes; if no other count is requested, take the length of a regular file without reading it
+    #[arg(short = 'c', long)]
     pub(super) bytes: bool,
-    pub(super) longest: bool,
+
+    /// Count characters: UTF-8 or bytes, according to LC_ALL, LC_CTYPE or LANG
+    #[arg(short = 'm', long)]
+    pub(super) chars: bool,
+
+    /// Count newlines
+    #[arg(short = 'l', long)]
+    pub(super) lines: bool,
+
+    /// Print the width of the longest line in columns
+    #[arg(short = 'L', long)]
+    pub(super) max_line_length: bool,
+
+    /// Count words
+    #[arg(short = 'w', long)]
+    pub(super) words: bool,
 }
 
 /// True if requested, its name, and the function that returns its number.
 type Column = (bool, &'static str, fn(&Counts) -> u64);
 
 impl Columns {
+    /// Returns the requested counts, or those of `wc` without flags.
+    pub(super) fn or_default(self) -> Self {
+        if self.number() > 0 { self } else { Self { lines: true, words: true, bytes: true, ..self } }
+    }
+
+    /// Returns the counts in print order.
     fn all(&self) -> [Column; 5] {
         [
             (self.lines, "lines", |counts| counts.lines),
             (self.words, "words", |counts| counts.words),
-            (self.characters, "characters", |counts| counts.characters),
+            (self.chars, "characters", |counts| counts.characters),
             (self.bytes, "bytes", |counts| counts.bytes),
-            (self.longest, "columns", |counts| counts.columns),
+            (self.max_line_length, "columns", |counts| counts.columns),
         ]
     }
 
@@ -60,7 +80,7 @@ impl Columns {
     }
 
     pub(super) fn only_bytes_or_characters(&self) -> bool {
-        !self.lines && !self.words && !self.longest
+        !self.lines && !self.words && !self.max_line_length
     }
 
     /// Returns the print width of each number: that of the sum of the lengths of all files, and at least 7 if any file
