@@ -44,9 +44,11 @@ pub fn durability() -> impl TypedValueParser<Value = Durability> {
     choices(&[("none", "", Durability::None), ("data", "", Durability::Data), ("full", "", Durability::Full)])
 }
 
-/// Parses words.
-pub fn words(words: &[&'static str]) -> impl TypedValueParser<Value = String> + use<> {
-    let values = words.iter().map(|word| (PossibleValue::new(*word), (*word).to_owned()));
+/// Parses words that stand for values.
+pub fn words<T: Clone + Send + Sync + 'static>(
+    all: &[(&'static str, T)],
+) -> impl TypedValueParser<Value = T> + use<T> {
+    let values = all.iter().map(|(word, value)| (PossibleValue::new(*word), value.clone()));
     Choices { values: values.collect(), strict: true }
 }
 

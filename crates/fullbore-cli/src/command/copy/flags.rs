@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::builder::TypedValueParser;
 use clap::{Args, ValueHint};
 use fullbore::file::Durability;
 use fullbore::pattern::{BackupControl, Existing, Reflink, Sparse};
@@ -49,11 +48,11 @@ pub(super) struct Flags {
 
     /// Attributes to preserve: mode, ownership, timestamps, links, xattr, all [default: mode,ownership,timestamps]
     #[arg(long, value_name = "LIST", num_args = 0..=1, require_equals = true, value_delimiter = ',',
-          default_missing_value = "mode,ownership,timestamps", value_parser = kept())]
+          default_missing_value = "mode,ownership,timestamps", value_parser = words(&ATTRIBUTES))]
     pub(super) preserve: Vec<Attribute>,
 
     /// Attributes not to preserve
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = kept())]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = words(&ATTRIBUTES))]
     pub(super) no_preserve: Vec<Attribute>,
 
     /// Existing targets to replace: all, none, none-fail (none; an existing target is an error), older (those older
@@ -186,16 +185,14 @@ pub(super) enum Attribute {
     All,
 }
 
-fn kept() -> impl TypedValueParser<Value = Attribute> {
-    words(&["mode", "ownership", "timestamps", "links", "xattr", "all"]).map(|word| match word.as_str() {
-        "mode" => Attribute::Mode,
-        "ownership" => Attribute::Ownership,
-        "timestamps" => Attribute::Timestamps,
-        "links" => Attribute::Links,
-        "xattr" => Attribute::Attributes,
-        _ => Attribute::All,
-    })
-}
+const ATTRIBUTES: [(&str, Attribute); 6] = [
+    ("mode", Attribute::Mode),
+    ("ownership", Attribute::Ownership),
+    ("timestamps", Attribute::Timestamps),
+    ("links", Attribute::Links),
+    ("xattr", Attribute::Attributes),
+    ("all", Attribute::All),
+];
 
 /// GNU's backup controls.
 pub(super) const CONTROLS: [NamedValue<Option<BackupControl>>; 4] = [
