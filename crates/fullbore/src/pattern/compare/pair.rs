@@ -63,8 +63,7 @@ const RUN: usize = 256 << 10;
 
 /// Two sides with their state at the start.
 pub(super) struct Pair<'a> {
-    left: Side<'a>,
-    right: Side<'a>,
+    sides: [Side<'a>; 2],
     before: [Option<FileStamp>; 2],
     limit: Option<u64>,
     /// Lengths up to this are not trusted, in bytes: attributes in `/sys` report a page and hold less.
@@ -82,8 +81,7 @@ impl<'a> Pair<'a> {
             _ => Ok(None),
         };
         Ok(Self {
-            left: *left,
-            right: *right,
+            sides: [*left, *right],
             before: [known(left)?, known(right)?],
             limit,
             page: sys::page_size().max(4096) as u64,
@@ -93,7 +91,8 @@ impl<'a> Pair<'a> {
     /// The lengths of both sides, if both report one that can be trusted.
     fn lens(&self) -> Option<[u64; 2]> {
         let [Some(left), Some(right)] = self.before else { return None };
-        let lens = [left.len.saturating_sub(self.left.base()), right.len.saturating_sub(self.right.base())];
+        let bases = self.sides.map(|side| side.base());
+        let lens = [left.len.saturating_sub(bases[0]), right.len.saturating_sub(bases[1])];
         (left.len > self.page && right.len > self.page && self.common(lens) > self.page).then_some(lens)
     }
 
@@ -114,18 +113,17 @@ impl<'a> Pair<'a> {
             // Sockets have no numbers on some systems.
             side.file.starting_stamp().ok().map(|stamp| stamp.identity).filter(|(_, inode)| *inode != 0)
         };
-        self.left.base() == self.right.base()
-            && identity(&self.left).is_some_and(|one| Some(one) == identity(&self.right))
+        let [left, right] = &self.sides;
+        left.base() == right.base() && identity(left).is_some_and(|one| Some(one) == identity(right))
     }
 
     fn files(&self) -> [ComparedFile<'a>; 2] {
-        let file = |side: &Side<'a>, before: &Option<FileStamp>| ComparedFile {
-            file: side.file,
-            choice: side.choice,
-            base: side.base(),
-            len: before.map_or(0, |before| before.len),
-        };
-        [file(&self.left, &self.before[0]), file(&self.right, &self.before[1])]
+        [0, 1].map(|index| ComparedFile {
+            file: self.sides[index].file,
+            choice: self.sides[index].choice,
+            base: self.sides[index].base(),
+            len: self.before[index].map_or(0, |before| before.len),
+        })
     }
 
     pub(super) fn compare(
@@ -144,7 +142,7 @@ impl<'a> Pair<'a> {
             strategy.read.capabilities.passes_cache(strategy.read_cache)
                 || strategy.read_cache != CachePolicy::Keep
         };
-        let choice = self.left.choice;
+        let choice = self.sides[0].choice;
         let contenders = choice.adaptive.iter().flat_map(|adaptive| adaptive.contenders.all());
         let on_the_way = options.lines
             && contenders.map(|contender| &contender.strategy).chain([choice.first]).any(leaves_cache);
@@ -189,21 +187,21 @@ impl<'a> Pair<'a> {
     fn fresh(&self, side: Which, offset: u64) -> Result<bool> {
         let mut last = [0];
         let Some(before) = offset.checked_sub(1) else { return Ok(false) };
-        let side = [&self.left, &self.right][side as usize];
+        let side = &self.sides[side as usize];
         side.file.read_exact_at(&mut last, side.base() + before).map_err(Error::of_shortened)?;
         Ok(last == *b"\n")
     }
 
-    fn flows(&self) -> (Flow<'a>, Flow<'a>, usize) {
-        let flow = |side: &Side<'a>| Flow::of(side.file, side.skip, self.limit);
+    fn flows(&self) -> ([Flow<'a>; 2], usize) {
+        let flows = self.sides.map(|side| Flow::of(side.file, side.skip, self.limit));
         let short = self.before.iter().all(|before| before.is_some_and(|stamp| stamp.len <= self.page));
         let longest = if short { 2 * self.page as usize } else { RUN };
-        let request = self.left.choice.first.request.max(self.right.choice.first.request);
-        (flow(&self.left), flow(&self.right), request.clamp(1, longest))
+        let [left, right] = self.sides.map(|side| side.choice.first.request);
+        (flows, left.max(right).clamp(1, longest))
     }
 
     fn compare_flow(&self, options: &CompareOptions, progress: &Progress) -> Result<(Stats, Comparison)> {
-        let (left, right, request) = self.flows();
+        let ([left, right], request) = self.flows();
         let (mut lines, mut fresh, mut found) = (0, false, None);
         let (stats, shorter) = flow(left, right, request, progress, |offset, left, right| {
             let place = first_difference(left, right);
@@ -237,7 +235,7 @@ impl<'a> Pair<'a> {
             return Ok((Stats::default(), Differences::default()));
         }
         let Some(lens) = self.lens() else {
-            let (left, right, request) = self.flows();
+            let ([left, right], request) = self.flows();
             let (mut differ, mut fresh) = (false, [false; 2]);
             let (stats, shorter) = flow(left, right, request, progress, |offset, left, right| {
                 fresh = [left, right].map(|run| run.last() == Some(&b'\n'));
@@ -261,7 +259,7 @@ impl<'a> Pair<'a> {
 
     /// Fails if a file changed during the run: then its bytes did not all exist at one moment.
     pub(super) fn unchanged(&self) -> Result<()> {
-        for (side, before) in [&self.left, &self.right].into_iter().zip(&self.before) {
+        for (side, before) in self.sides.iter().zip(&self.before) {
             if let Some(before) = before {
                 side.file.check_unchanged(before)?;
             }
