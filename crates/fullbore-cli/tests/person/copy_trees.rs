@@ -208,7 +208,7 @@ fn failures_are_reported_and_the_rest_is_copied() {
     ["a", "secret", "z", "closed/x"].iter().for_each(|name| drop(dir.file(&format!("source/{name}"), name)));
     dir.set_mode("source/secret", 0o600);
     dir.set_mode("source/closed", 0o700);
-    let copy = |words: &str| run(somebody.command(["copy"]).args(words.split(' ')).current_dir(dir.path()));
+    let copy = |words: &str| somebody.run(&dir, &format!("copy {words}"));
     copy("-a source target").fails(
         1,
         &[

@@ -100,7 +100,7 @@ fn backup_is_restored_when_the_copy_fails() {
     dir.directories(["unreadable"]);
     let source = dir.file("a", "new");
     #[cfg(unix)]
-    fs::set_permissions(&source, fs::Permissions::from_mode(0o000)).unwrap();
+    dir.set_mode("a", 0o000);
     #[cfg(windows)]
     let _kept =
         std::os::windows::fs::OpenOptionsExt::share_mode(fs::File::options().read(true), 0).open(&source);

@@ -214,8 +214,7 @@ fn attributes_of_unwritable_files_are_preserved() {
     }
     for flags in ["-a", "-r --preserve=xattr"] {
         for words in ["tree copy", "tree/small one"] {
-            let words = format!("cp {flags} {words}");
-            run(somebody.command(words.split(' ')).current_dir(dir.path())).succeeds();
+            somebody.run(&dir, &format!("cp {flags} {words}")).succeeds();
         }
         for name in ["copy/small", "copy/large", "one"] {
             let mut value = [0; 16];
@@ -234,8 +233,7 @@ fn attribute_that_cannot_be_set_is_named() {
     let path = dir.file("source", "bytes");
     let set = rustix::fs::setxattr(&path, "security.one", b"value", rustix::fs::XattrFlags::empty());
     let Some(()) = or_skip("security attributes", set) else { return };
-    let words = ["cp", "--preserve=xattr", "source", "target"];
-    let ended = run(somebody.command(words).current_dir(dir.path()));
+    let ended = somebody.run(&dir, "cp --preserve=xattr source target");
     ended.fails(1, &["setting attribute 'security.one' for 'target': "]);
 }
 
@@ -245,10 +243,7 @@ fn force_replaces_a_target_that_cannot_be_opened_for_its_attributes() {
     let dir = TestDir::open_to_all();
     dir.files(["source", "target"], "bytes");
     dir.set_mode("target", 0o444);
-    let cp = |flags: &'static str| {
-        let words = ["cp", "--attributes-only", flags, "source", "target"];
-        run(somebody.command(words).current_dir(dir.path()))
-    };
+    let cp = |flags: &str| somebody.run(&dir, &format!("cp --attributes-only {flags} source target"));
     cp("-v").fails(1, &["cannot create regular file 'target': "]);
     assert_eq!(dir.read("target"), b"bytes");
     assert_contains(&cp("-fv").succeeds().text(), &["removed 'target'"]);
@@ -270,20 +265,11 @@ fn old_file_that_cannot_give_way_is_not_removed() {
         ("-p", "cannot create regular file"),
         ("--attributes-only", "cannot create regular file"),
     ] {
-        let words = ["cp", flag, "source", "closed/target"];
-        let ended = run(somebody.command(words).current_dir(dir.path()));
+        let ended = somebody.run(&dir, &format!("cp {flag} source closed/target"));
         ended.fails(1, &[&format!("{doing} 'closed/target': ")]);
     }
     dir.set_mode("closed", 0o755);
-    let flags = |flag: &str| {
-        let changed = Command::new("chattr").arg(flag).arg(dir.at("closed/target")).output();
-        changed.is_ok_and(|said| said.status.success())
-    };
-    if !flags("+i") {
-        return println!("skipped: files cannot be made immutable");
-    }
-    let ended =
-        ["-f", "--remove-destination"].map(|flag| dir.run(&format!("cp {flag} source closed/target")));
-    assert!(flags("-i"));
-    ended.into_iter().for_each(|ended| drop(ended.fails(1, &["cannot remove 'closed/target': "])));
+    let cp = |flag: &str| dir.run(&format!("cp {flag} source closed/target"));
+    let ended = while_immutable(&dir.at("closed/target"), || ["-f", "--remove-destination"].map(cp));
+    ended.into_iter().flatten().for_each(|ended| drop(ended.fails(1, &["cannot remove 'closed/target': "])));
 }

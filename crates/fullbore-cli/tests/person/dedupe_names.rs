@@ -80,7 +80,7 @@ fn a_failure_at_one_name_leaves_all_names_of_the_file() {
     }
     dir.set_mode("u", 0o555);
     let before = snapshot(dir.path());
-    let dedupe = || run(user.command(["dedupe", "--link", "hard", "a", "t", "u"]).current_dir(dir.path()));
+    let dedupe = || user.run(&dir, "dedupe --link hard a t u");
     let failed = dedupe().fails(1, &["u/2", &system_text(13)]);
     assert_contains(&failed.text(), &["t/2: left: not all names", "= u/2: failed"]);
     assert!(snapshot(dir.path()) == before);

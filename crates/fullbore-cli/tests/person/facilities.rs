@@ -39,6 +39,32 @@ impl Unprivileged {
         command.args(arguments).env("XDG_CONFIG_HOME", NOWHERE).stdin(Stdio::null());
         command
     }
+
+    /// Runs the command with space-separated words in a directory.
+    #[track_caller]
+    pub(crate) fn run(&self, dir: &TestDir, words: &str) -> Finished {
+        run(self.command(words.split(' ')).current_dir(dir.path()))
+    }
+}
+
+/// Runs `action` while a file is immutable; `None`, with the reason printed, if files cannot be made so.
+pub(crate) fn while_immutable<T>(path: &Path, action: impl FnOnce() -> T) -> Option<T> {
+    let succeeds = |flag: &str| {
+        Command::new("chattr").arg(flag).arg(path).output().is_ok_and(|said| said.status.success())
+    };
+    or_skip("immutable files", succeeds("+i").then_some(()).ok_or("chattr failed"))?;
+    let result = action();
+    assert!(succeeds("-i"));
+    Some(result)
+}
+
+/// Returns the value of an access control list: tags, rights, and users or groups.
+#[cfg(target_os = "linux")]
+pub(crate) fn access_list(entries: &[(u16, u16, u32)]) -> Vec<u8> {
+    let entry = |(tag, rights, id): &(u16, u16, u32)| {
+        [&tag.to_le_bytes()[..], &rights.to_le_bytes(), &id.to_le_bytes()].concat()
+    };
+    [2u32.to_le_bytes().to_vec(), entries.iter().flat_map(entry).collect()].concat()
 }
 
 /// The reason if the tests do not run as root.

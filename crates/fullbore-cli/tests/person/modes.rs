@@ -77,10 +77,7 @@ fn new_files_obey_the_default_access_list() {
     let place = dir.at("place");
     fs::create_dir(&place).unwrap();
     // Owner, group, others.
-    let entries = [(1u16, 7u16), (4, 7), (32, 0)];
-    let entry =
-        |(tag, rights): (u16, u16)| [&tag.to_le_bytes()[..], &rights.to_le_bytes(), &[0xff; 4]].concat();
-    let list = [2u32.to_le_bytes().to_vec(), entries.into_iter().flat_map(entry).collect()].concat();
+    let list = access_list(&[(1, 7, u32::MAX), (4, 7, u32::MAX), (32, 0, u32::MAX)]);
     let flags = rustix::fs::XattrFlags::empty();
     let set = rustix::fs::setxattr(&place, "system.posix_acl_default", &list, flags);
     let Some(()) = or_skip("default access lists", set) else { return };
@@ -129,7 +126,7 @@ fn set_id_bits_survive_only_with_owner_and_group() {
                     dir.file(path, content);
                     dir.set_mode(path, mode);
                 }
-                let ended = run(other.command(words.split(' ')).current_dir(dir.path())).succeeds();
+                let ended = other.run(&dir, words).succeeds();
                 let written = if words.contains("-r ") { "into/tree/out" } else { "out" };
                 let (found, owner, _) = rights(&dir, written);
                 assert_eq!((found & 0o6000, owner), (0, 65534), "{words} {mode:o}: {found:o}, {ended}");
@@ -156,7 +153,7 @@ fn new_directories_inherit_the_set_group_id_bit() {
     dir.directories(["tree/inner", "shared"]);
     chown(dir.at("shared"), None, Some(4242)).unwrap();
     dir.set_mode("shared", 0o2777);
-    run(other.command(["copy", "-r"]).arg(dir.at("tree")).arg(dir.at("shared/copy"))).succeeds();
+    other.run(&dir, "copy -r tree shared/copy").succeeds();
     for name in ["shared/copy", "shared/copy/inner"] {
         let (mode, owner, group) = rights(&dir, name);
         assert_eq!((mode & 0o2000, owner, group), (0o2000, 65534, 4242), "{name}");
@@ -233,8 +230,7 @@ fn without_rights_nothing_is_read_or_written() {
         dir.set_mode(name, mode);
     }
     let Some(person) = Unprivileged::new() else { return };
-    let go = |words: &str| run(person.command(words.split(' ')).current_dir(dir.path()));
-    go("transform upper in out").succeeds();
+    person.run(&dir, "transform upper in out").succeeds();
     for (words, name) in [
         ("transform upper secret out", "secret"),
         ("transform upper in guarded", "guarded"),
@@ -243,7 +239,7 @@ fn without_rights_nothing_is_read_or_written() {
         ("transform upper in closed/new", "new"),
         ("gen 1M closed/new", "new"),
     ] {
-        go(words).fails(2, &[name, "Permission denied"]);
+        person.run(&dir, words).fails(2, &[name, "Permission denied"]);
     }
     assert_eq!(dir.read("guarded"), b"old");
     assert_eq!(names(&dir.at("closed")), [""; 0]);
@@ -295,8 +291,7 @@ fn modes_of_pipes_and_new_directories_need_no_proc() {
             continue;
         }
         ended.succeeds();
-        let mode = |name: &str| fs::metadata(dir.at(name)).unwrap().permissions().mode() & 0o777;
-        assert_eq!(mode("u/p"), if umask == "022" { 0o640 } else { 0o400 }, "{umask}");
+        assert_eq!(dir.mode("u/p"), if umask == "022" { 0o640 } else { 0o400 }, "{umask}");
         fs::remove_dir_all(dir.at("u")).unwrap();
     }
 }
@@ -308,13 +303,11 @@ fn directories_that_may_be_read_but_not_entered_are_listed() {
     dir.directories(["source/sub", "source/empty"]);
     dir.file("source/sub/f", "x");
     dir.shell(&format!("chown -R {NOBODY} source; chmod 444 source/sub source/empty")).text();
-    let copy = run(user.command(["copy", "-r", "source", "target"]).current_dir(dir.path()));
-    copy.fails(1, &["source/sub/f"]);
+    user.run(&dir, "copy -r source target").fails(1, &["source/sub/f"]);
     for name in ["target/sub", "target/empty"] {
-        let mode = fs::metadata(dir.at(name)).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o444, "{name}");
+        assert_eq!(dir.mode(name), 0o444, "{name}");
     }
-    run(user.command(["copy", "-a", "source/empty", "other"]).current_dir(dir.path())).succeeds();
+    user.run(&dir, "copy -a source/empty other").succeeds();
     dir.shell("chmod -R u+rwx source target other").text();
 }
 
@@ -327,8 +320,8 @@ fn directories_of_a_path_need_not_be_listed() {
     for (name, mode) in [("a/f", 0o644), ("into", 0o777), ("kept", 0o777), ("a", 0o311)] {
         dir.set_mode(name, mode);
     }
-    let copy = |arguments: &str| run(other.command(arguments.split(' ')).current_dir(dir.path()));
-    let ended = ["copy --parents a/f into", "copy --parents --preserve=xattr a/f kept"].map(copy);
+    let ended = ["copy --parents a/f into", "copy --parents --preserve=xattr a/f kept"]
+        .map(|words| other.run(&dir, words));
     dir.set_mode("a", 0o755);
     for (ended, into) in ended.into_iter().zip(["into", "kept"]) {
         ended.succeeds();

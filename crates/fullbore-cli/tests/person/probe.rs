@@ -117,7 +117,7 @@ fn missing_path_is_reported() {
 fn unreadable_file_is_reported_in_part() {
     let dir = TestDir::open_to_all();
     let secret = dir.file("secret", "x");
-    fs::set_permissions(&secret, std::os::unix::fs::PermissionsExt::from_mode(0o000)).unwrap();
+    dir.set_mode("secret", 0o000);
     let Some(person) = Unprivileged::new() else { return };
     let text = run(person.command(["probe"]).arg(&secret)).succeeds().text();
     assert_contains(&text, &["regular file", "Permission denied", "no: not tried"]);

@@ -259,13 +259,13 @@ fn output_is_replaced_when_complete_and_keeps_its_mode() {
     let dir = dir();
     let old = dir.file("c.csv", "old");
     #[cfg(unix)]
-    fs::set_permissions(&old, fs::Permissions::from_mode(0o640)).unwrap();
+    dir.set_mode("c.csv", 0o640);
     dir.run(&format!("report a.json b.json --csv c.csv --markdown {NULL}")).succeeds();
     assert!(fs::read_to_string(&old).unwrap().starts_with("document,cell,"));
     assert_eq!(dir.names(), ["a.json", "b.json", "c.csv"]);
     #[cfg(unix)]
     {
-        assert_eq!(fs::metadata(&old).unwrap().permissions().mode() & 0o777, 0o640);
+        assert_eq!(dir.mode("c.csv"), 0o640);
         assert!(fs::metadata(NULL).unwrap().len() == 0);
         let ended = dir.shell("set -o pipefail; \"$0\" report a.json --json | head -c 10");
         // The document may fit into the pipe before its reader closes it.

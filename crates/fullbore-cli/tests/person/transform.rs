@@ -290,17 +290,6 @@ fn an_overwritten_file_has_its_old_length_after_an_error() {
     }
 }
 
-/// The value of an access control list: owner, another user, group, mask, others.
-#[cfg(target_os = "linux")]
-fn access_list(user: u16, group: u16) -> Vec<u8> {
-    let entries =
-        [(1u16, 7u16, u32::MAX), (2, user, 1), (4, group, u32::MAX), (16, user, u32::MAX), (32, 0, u32::MAX)];
-    let entry = |(tag, rights, id): (u16, u16, u32)| {
-        [&tag.to_le_bytes()[..], &rights.to_le_bytes(), &id.to_le_bytes()].concat()
-    };
-    [2u32.to_le_bytes().to_vec(), entries.into_iter().flat_map(entry).collect()].concat()
-}
-
 #[cfg(target_os = "linux")]
 #[test]
 fn a_replaced_file_keeps_its_access_list_and_gets_no_other() {
@@ -310,6 +299,11 @@ fn a_replaced_file_keeps_its_access_list_and_gets_no_other() {
     dir.file("in", "bytes");
     dir.directories(["d"]);
     let [listed, plain] = ["d/listed", "d/plain"].map(|name| dir.file(name, "old"));
+    // Owner, another user, group, mask, others.
+    let access_list = |user, group| {
+        const NONE: u32 = u32::MAX;
+        access_list(&[(1, 7, NONE), (2, user, 1), (4, group, NONE), (16, user, NONE), (32, 0, NONE)])
+    };
     let list = access_list(6, 0);
     let set = setxattr(&listed, ACCESS, &list, XattrFlags::empty()).and_then(|()| {
         setxattr(dir.at("d"), "system.posix_acl_default", &access_list(7, 5), XattrFlags::empty())
