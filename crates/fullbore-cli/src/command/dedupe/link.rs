@@ -38,12 +38,6 @@ pub(super) enum LinkResult {
     Failed(Error),
 }
 
-impl LinkResult {
-    pub(super) fn is_failure(&self) -> bool {
-        matches!(self, Self::Failed(_))
-    }
-}
-
 impl Links {
     /// Replaces every name of the group that is not a name of the first file on its device. Returns the names with
     /// their results, in order.

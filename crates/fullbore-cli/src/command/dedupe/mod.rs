@@ -14,7 +14,7 @@ use fullbore_cli::common_args::CommonArgs;
 use fullbore_cli::values::names;
 
 use self::find::Bounds;
-use self::link::{Links, ReplaceMethod};
+use self::link::{LinkResult, Links, ReplaceMethod};
 use self::report::Report;
 use crate::exit::Exit;
 use fullbore_cli::for_each::expanded;
@@ -95,7 +95,7 @@ impl Dedupe {
         let mut failed = found.failed;
         for group in &found.groups {
             let outcomes = links.map(|links| links.group(group, &found.directories));
-            failed |= outcomes.iter().flatten().any(|(_, outcome)| outcome.is_failure());
+            failed |= outcomes.iter().flatten().any(|(_, outcome)| matches!(outcome, LinkResult::Failed(_)));
             report.group(group, outcomes.as_deref())?;
         }
         report.end(found.read)?;
