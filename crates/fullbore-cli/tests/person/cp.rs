@@ -54,6 +54,30 @@ fn no_clobber_and_dangling_links_are_not_forced() {
     assert_eq!(dir.read("old"), b"new");
 }
 
+/// Also if the first of them is written through a symbolic link at the target.
+#[cfg(unix)]
+#[test]
+fn names_of_one_file_stay_names_of_one_file() {
+    use std::os::unix::fs::MetadataExt;
+    for (links, flags) in [("x", "-a"), ("x y", "-a"), ("x y", "-aL"), ("x", "-r --preserve=links")] {
+        let dir = TestDir::new();
+        dir.shell("mkdir s f; echo new >s/x; ln s/x s/y; echo old | tee behind-x >behind-y").succeeds();
+        for name in links.split(' ') {
+            symlink(format!("../behind-{name}"), dir.at(&format!("f/{name}"))).unwrap();
+        }
+        ours(&dir, &format!("cp {flags} ./s/. f")).succeeds();
+        let [x, y] = ["f/x", "f/y"].map(|name| fs::metadata(dir.at(name)).unwrap().ino());
+        assert_eq!(
+            (x == y, dir.read("f/x"), dir.read("f/y")),
+            (true, b"new\n".into(), b"new\n".into()),
+            "{flags}"
+        );
+        // At most one of the files behind the links is written.
+        let old = ["behind-x", "behind-y"].iter().filter(|name| dir.read(name) == b"old\n").count();
+        assert!(old >= 1, "{links} {flags}");
+    }
+}
+
 #[test]
 fn directories_with_one_name_are_merged_for_any_number_of_workers() {
     let dir = TestDir::new();

@@ -95,6 +95,29 @@ fn new_files_obey_the_default_access_list() {
     }
 }
 
+/// A kept mode leaves no access list that the source lacks, which could give another user access.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_kept_mode_excludes_the_default_access_list() {
+    let dir = TestDir::new();
+    dir.shell("mkdir place tree && mkfifo tree/fifo && echo abc > tree/file && chmod 640 tree/*").succeeds();
+    // A user with the right to read and write, and the mask.
+    let (none, other) = (u32::MAX, 65534);
+    let list = access_list(&[(1, 7, none), (2, 6, other), (4, 5, none), (16, 7, none), (32, 0, none)]);
+    let flags = rustix::fs::XattrFlags::empty();
+    let set = rustix::fs::setxattr(dir.at("place"), "system.posix_acl_default", &list, flags);
+    let Some(()) = or_skip("default access lists", set) else { return };
+    for flag in ["-a", "-rp", "-r --preserve=mode"] {
+        dir.run(&format!("copy {flag} tree place")).succeeds();
+        for name in ["place/tree", "place/tree/fifo", "place/tree/file"] {
+            let found = rustix::fs::lgetxattr(dir.at(name), "system.posix_acl_access", &mut [0u8; 0]);
+            assert_eq!(found, Err(rustix::io::Errno::NODATA), "{flag} {name}");
+        }
+        assert_eq!(dir.mode("place/tree/fifo"), 0o640, "{flag}");
+        dir.shell("rm -r place/tree").succeeds();
+    }
+}
+
 /// A file owned by its writer runs as its writer: it must not keep the bits that made the old file run as its owner.
 #[test]
 fn set_id_bits_survive_only_with_owner_and_group() {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use fullbore::lock::Mutex;
 use fullbore::pattern::{self, CopyEvent, CopyOptions, CopyStats, Follow};
-use fullbore::{size, sys};
+use fullbore::{ErrorKind, size, sys};
 use fullbore_cli::exit::Exit;
 use fullbore_cli::progress::When;
 
@@ -100,6 +100,11 @@ impl Copy {
             CopyEvent::Skipped(_) => {}
             CopyEvent::Repeated { source, directory } => {
                 run.output.without_progress_line(|| messages::eprint(messages::repeated(&source, directory)));
+            }
+            // The reader of a target that is a pipe has ended.
+            CopyEvent::Failed(error) if error.kind() == ErrorKind::BrokenPipe => {
+                run.progress.cancel();
+                unheard.lock().get_or_insert(Exit::BrokenPipe);
             }
             CopyEvent::Failed(error) => {
                 run.output.without_progress_line(|| messages::eprint(messages::failed(&error)))

@@ -98,6 +98,10 @@ pub fn remove_attribute(_: impl AsFd, _: impl PathArg) -> Result<()> {
     Err(Code::UNSUPPORTED)
 }
 
+pub fn remove_attribute_of_name(_: impl PathArg, _: impl PathArg) -> Result<()> {
+    Err(Code::UNSUPPORTED)
+}
+
 pub fn set_attribute_of_name(path: impl PathArg, name: impl PathArg, value: &[u8]) -> Result<()> {
     let (path, name) = (path.into_c_str()?, own_name(name)?);
     let call: OfPath<*const c_void> = libc::extattr_set_link;

@@ -265,6 +265,9 @@ calls! {
 
     /// Removes an extended attribute of an open file.
     fn remove_attribute(file: impl AsFd, name: impl PathArg) -> () = rustix::fs::fremovexattr;
+
+    /// As [`remove_attribute`], for a path whose last name is not followed.
+    fn remove_attribute_of_name(path: impl PathArg, name: impl PathArg) -> () = rustix::fs::lremovexattr;
 }
 
 #[cfg(not(target_os = "freebsd"))]

@@ -220,6 +220,10 @@ pub fn remove_attribute(_: impl AsHandle, _: impl PathArg) -> Result<()> {
     Err(Code::UNSUPPORTED)
 }
 
+pub fn remove_attribute_of_name(_: impl PathArg, _: impl PathArg) -> Result<()> {
+    Err(Code::UNSUPPORTED)
+}
+
 pub fn set_attribute_of_name(path: impl PathArg, name: impl PathArg, value: &[u8]) -> Result<()> {
     set_attribute(of_name(&path, AtFlags::NOFOLLOW)?, name, value)
 }

@@ -90,7 +90,7 @@ pub(super) fn keep(
         mode = permitted_mode(mode, belongs(stat, target).map_err(failed("inspect"))?);
     }
     let any = preserve.attributes || preserve.mode;
-    if any && copy_extended(preserve, source, target, Which::Others, path)? {
+    if any && copy_extended(preserve, source, target, Which::Others(stat.kind()), path)? {
         // The group's bits are the upper bound of the list's entries, and would be the group's own rights without it.
         mode &= !0o070;
     }
@@ -122,7 +122,8 @@ pub(super) fn is_unlisted(source: impl AsHandle) -> bool {
 enum Which {
     /// Attributes that may deny the file's owner other changes, and are set last: access lists of Windows.
     Restrictive,
-    Others,
+    /// Those of a file of this kind.
+    Others(FileKind),
 }
 
 /// Changes the owner; true if the file has the source's owner now. Missing permission is not an error.
@@ -242,7 +243,7 @@ fn extended(
     let (mut from, to) = (source.path(), target.path());
     if let (AttributeTarget::Open(source), AttributeTarget::Open(target)) = (source, target)
         && preserve.mode
-        && which == Which::Others
+        && which != Which::Restrictive
         && let Err(code) = sys::copy_access_list(source, target)
     {
         copied.fail(Failure { code, required: true, attribute: None });
@@ -262,11 +263,10 @@ fn extended(
     }
     let names = match found {
         Ok(names) => names,
+        // A file system without extended attributes has none to copy.
+        Err(Code::UNSUPPORTED) => Vec::new(),
         Err(code) => {
-            // A file system without extended attributes has none to copy.
-            if code != Code::UNSUPPORTED {
-                copied.fail(Failure { code, required: preserve.attributes_required, attribute: None });
-            }
+            copied.fail(Failure { code, required: preserve.attributes_required, attribute: None });
             return copied;
         }
     };
@@ -308,14 +308,18 @@ fn extended(
             }),
         }
     }
-    if preserve.mode
-        && which == Which::Others
-        && let AttributeTarget::Open(fd) = target
+    if let Which::Others(kind) = which
+        && preserve.mode
+        && kind != FileKind::Symlink
     {
         // The default list of the directory may have given the target lists that the source lacks.
         let has = |list: &[u8]| names.split(|&byte| byte == 0).any(|name| name == list);
         for list in LISTS[..2].iter().filter(|list| !has(list)) {
-            let _ = sys::remove_attribute(fd, *list);
+            let _ = match (&target, &to) {
+                (AttributeTarget::Open(fd), _) => sys::remove_attribute(fd, *list),
+                (_, Some(path)) => sys::remove_attribute_of_name(path.as_path(), *list),
+                _ => Ok(()),
+            };
         }
     }
     copied

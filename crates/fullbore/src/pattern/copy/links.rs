@@ -37,15 +37,19 @@ impl TreeCopy<'_> {
             error: error.into(),
         };
         let first = place.0.fd().map_err(|error| Error::io("open", place.0.path(), error))?;
-        let there = sys::stat_at(&first, &place.1, AtFlags::NOFOLLOW);
-        if !there.is_ok_and(|there| there.identity() == place.2) {
+        // The copy may have been written through a symbolic link that had the name: then the file behind it gets the further name.
+        let leads = |flags: &AtFlags| {
+            sys::stat_at(&first, &place.1, *flags).is_ok_and(|there| there.identity() == place.2)
+        };
+        let ways = [(AtFlags::NOFOLLOW, AtFlags::empty()), (AtFlags::empty(), AtFlags::FOLLOW)];
+        let Some((_, flags)) = ways.into_iter().find(|(flags, _)| leads(flags)) else {
             // The name leads to another file by now: a later source of this run may have the same target.
             self.links.restart(stat.identity());
             return Ok(None);
-        }
+        };
         let target = entry.within()?;
         let link = |name: &CStr| {
-            sys::hard_link(&first, &place.1, &target, name, AtFlags::empty())?;
+            sys::hard_link(&first, &place.1, &target, name, flags)?;
             // Another user may have given the name to another file since.
             let linked = sys::stat_at(&target, name, AtFlags::NOFOLLOW)?;
             if linked.identity() != place.2 {
@@ -56,7 +60,8 @@ impl TreeCopy<'_> {
         };
         match link(entry.target) {
             Err(Code::EXISTS) => self.over(entry, link, |_| Ok(()))?,
-            Err(Code::STALE) => {
+            // The file behind the link may be on another file system.
+            Err(Code::STALE | Code::CROSSES_DEVICES) => {
                 self.links.restart(stat.identity());
                 return Ok(None);
             }
