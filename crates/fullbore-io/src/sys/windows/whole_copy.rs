@@ -2,17 +2,18 @@
 
 use std::ffi::{OsStr, c_void};
 
+use windows_sys::Wdk::Storage::FileSystem as nt;
 use windows_sys::Win32::Foundation as w;
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::core::HRESULT;
 
 use super::handle::{AtFlags, BorrowedHandle, Handle, OpenFlags};
-use super::names::remove;
+use super::names::{delete, remove};
 use super::open::{open_at, reopen};
-use super::path::{handle_path, path_in, wide};
+use super::path::{OsStrExt, handle_path, path_in, wide};
 use super::status::{change_mode_at, status};
 use super::volume::shares_blocks;
-use super::xattr::remove_streams;
+use super::xattr::{stream, streams};
 use crate::sys::code::{Code, Result};
 
 /// Creates `name` in a directory as a copy of `source` by `CopyFile2`, open for reading and writing, and without the source's named
@@ -50,7 +51,9 @@ pub fn copy_to_name(
     let begin = || {
         change_mode_at(directory, name, 0o600)?;
         let file = open_at(directory, name, OpenFlags::READ_WRITE | OpenFlags::NOFOLLOW, 0)?;
-        remove_streams(&file)?;
+        for name in streams(&file)? {
+            delete(&stream(&file, OsStrExt::as_bytes(&*name), fs::DELETE, nt::FILE_OPEN)?)?;
+        }
         if status(&file)?.size == status(source)?.size { Ok(file) } else { Err(Code::STALE) }
     };
     begin().inspect_err(|_| {

@@ -14,7 +14,6 @@ use super::code::check;
 use super::descriptor::{descriptor, set_descriptor};
 use super::handle::{AsHandle, AtFlags, CURRENT_DIRECTORY, Handle, raw};
 use super::information::{attribute_bits, control, query, set, u32_at};
-use super::names::delete;
 use super::open::{create, existing, named};
 use super::path::{OsStrExt, OsStringExt, PathArg};
 use super::status::{change_attributes, status};
@@ -76,7 +75,7 @@ fn names_in(list: &[u8]) -> Vec<OsString> {
     }
 }
 
-fn streams(file: &impl AsHandle) -> Result<Vec<OsString>> {
+pub(super) fn streams(file: &impl AsHandle) -> Result<Vec<OsString>> {
     let mut memory = vec![0u64; 1 << 10];
     loop {
         let bytes = size_of_val(memory.as_slice());
@@ -101,18 +100,10 @@ fn streams(file: &impl AsHandle) -> Result<Vec<OsString>> {
     }
 }
 
-fn stream(file: &impl AsHandle, name: &[u8], access: u32, how: u32) -> Result<Handle> {
+pub(super) fn stream(file: &impl AsHandle, name: &[u8], access: u32, how: u32) -> Result<Handle> {
     let mut path = b":".to_vec();
     path.extend_from_slice(name);
     create(file, <OsStr as OsStrExt>::from_bytes(&path), access, 0, how, nt::FILE_NON_DIRECTORY_FILE)
-}
-
-/// Removes the named streams of a file.
-pub(super) fn remove_streams(file: &impl AsHandle) -> Result<()> {
-    for name in streams(file)? {
-        delete(&stream(file, OsStrExt::as_bytes(&*name), fs::DELETE, nt::FILE_OPEN)?)?;
-    }
-    Ok(())
 }
 
 /// The flags that copies take over, unless they are those of a new file.
