@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use super::cleanup::{Temporary, ending_signal};
 use super::inner::File;
-use super::naming::TargetName;
+use super::naming::exchanged;
 use super::output::Output;
 use super::publish::{OutputState, protect};
 use crate::buf::Direction;
@@ -25,14 +25,22 @@ impl Output {
         &mut self,
         make: impl FnMut(BorrowedHandle<'_>, &OsStr) -> sys::Result<Handle>,
     ) -> Result<bool> {
-        let OutputState::Named { place, finish, temporary } = &mut self.state else { return Ok(false) };
-        let Ok((made, fd)) = Temporary::create(&place.directory, &place.name, false, make) else {
-            return Ok(false);
-        };
-        protect(&fd, *finish, place)?;
-        self.file = begun(fd, place)?;
-        *temporary = made;
-        Ok(true)
+        let OutputState::Named { place, .. } = &self.state else { return Ok(false) };
+        match Temporary::create(&place.directory, &place.name, false, make) {
+            Ok((made, fd)) => self.continue_with(made, fd).map(|()| true),
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// Continues with the open file of another temporary name.
+    fn continue_with(&mut self, made: Temporary, fd: Handle) -> Result<()> {
+        if let OutputState::Named { place, finish, temporary } = &mut self.state {
+            protect(&fd, *finish, place)?;
+            self.file = File::from_fd(fd, place.path())?;
+            self.file.inner.health.state();
+            *temporary = made;
+        }
+        Ok(())
     }
 
     /// True if the output can [become a copy](Self::become_copy) that the system creates: it is new, or replaces a file.
@@ -81,8 +89,8 @@ impl Output {
             .map_err(|error| Error::io("create", place.path(), error))?;
         sys::make_private(&private).map_err(fail)?;
         let mut go_on = |bytes| ending_signal().load(Ordering::Relaxed) == 0 && go_on(bytes);
-        let copy = (source.as_handle(), private.as_handle(), OsStr::new(COPY));
-        let made = sys::copy_to_name(copy.0, copy.1, copy.2, may_share, &mut go_on)
+        let (from, to) = (source.as_handle(), private.as_handle());
+        let made = sys::copy_to_name(from, to, OsStr::new(COPY), may_share, &mut go_on)
             .map_err(|error| if error == Code::CANCELLED { Error::cancelled() } else { fail(error) })?;
         // The empty file with the temporary name has the attributes of a new file.
         let directory = place.directory.fd().map_err(|error| Error::io("copy", place.path(), error))?;
@@ -94,36 +102,25 @@ impl Output {
         let given = give().map_err(fail)?;
         // Wine opens no file again whose name was changed by another handle.
         drop(made);
-        let path = place.path();
-        let mut failure = Code::IO;
-        let became = self.replace_by(|directory, name| {
-            let open = || sys::open_at(directory, name, OpenFlags::READ_WRITE | OpenFlags::NOFOLLOW, 0);
-            sys::rename_new(&private, COPY, directory, name)
-                .and_then(|()| open())
-                .inspect_err(|&error| failure = error)
-        })?;
-        if !became {
-            return Err(Error::io("copy", path, failure.into()));
+        let make = |directory: BorrowedHandle<'_>, name: &OsStr| {
+            sys::rename_new(&private, COPY, directory, name)?;
+            sys::open_at(directory, name, OpenFlags::READ_WRITE | OpenFlags::NOFOLLOW, 0)
+        };
+        let (made, fd) = Temporary::create(&place.directory, &place.name, false, make)
+            .map_err(|error| Error::io("copy", place.path(), error))?;
+        if sys::status(&fd).map_err(fail)?.identity() != given.identity() {
+            return Err(exchanged("copy", place));
         }
-        match self.file.stamp()?.identity == given.identity() {
-            true => Ok(given.size),
-            false => Err(Error::changed(path, "another process replaced it meanwhile")),
-        }
+        self.continue_with(made, fd)?;
+        Ok(given.size)
     }
-}
-
-/// Returns the file of an output that begins as `file`.
-fn begun(file: Handle, place: &TargetName) -> Result<File> {
-    let file = File::from_fd(file, place.path())?;
-    // Streams and transfers count their unwritten bytes there.
-    file.inner.health.state();
-    Ok(file)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::file::Durability;
+    use crate::file::naming::TargetName;
     use crate::file::publish::{Finish, begin_named};
 
     /// As clones on macOS: the file is made by the system, under another temporary name.

@@ -75,15 +75,18 @@ impl Copy {
             run.follow("copy", len);
         }
         let unheard = Mutex::new(None);
+        let end_with = |exit: Exit| {
+            if matches!(exit, Exit::BrokenPipe) {
+                run.progress.cancel();
+            }
+            unheard.lock().get_or_insert(exit);
+        };
         let print = |line: &[u8]| {
             // A prompt follows the lines printed before it.
             let printed =
                 run.output.print(line).and_then(|()| if asks { run.output.flush() } else { Ok(()) });
             if let Err(exit) = printed {
-                if matches!(exit, Exit::BrokenPipe) {
-                    run.progress.cancel();
-                }
-                unheard.lock().get_or_insert(exit);
+                end_with(exit);
             }
         };
         let report = |event: CopyEvent| match event {
@@ -103,8 +106,7 @@ impl Copy {
             }
             // The reader of a target that is a pipe has ended.
             CopyEvent::Failed(error) if error.kind() == ErrorKind::BrokenPipe => {
-                run.progress.cancel();
-                unheard.lock().get_or_insert(Exit::BrokenPipe);
+                end_with(Exit::BrokenPipe);
             }
             CopyEvent::Failed(error) => {
                 run.output.without_progress_line(|| messages::eprint(messages::failed(&error)))

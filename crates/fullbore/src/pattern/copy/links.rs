@@ -38,11 +38,15 @@ impl TreeCopy<'_> {
         };
         let first = place.0.fd().map_err(|error| Error::io("open", place.0.path(), error))?;
         // The copy may have been written through a symbolic link that had the name: then the file behind it gets the further name.
-        let leads = |flags: &AtFlags| {
-            sys::stat_at(&first, &place.1, *flags).is_ok_and(|there| there.identity() == place.2)
+        let leads = |flags: AtFlags| {
+            sys::stat_at(&first, &place.1, flags).is_ok_and(|there| there.identity() == place.2)
         };
-        let ways = [(AtFlags::NOFOLLOW, AtFlags::empty()), (AtFlags::empty(), AtFlags::FOLLOW)];
-        let Some((_, flags)) = ways.into_iter().find(|(flags, _)| leads(flags)) else {
+        let reachable = place.2.0 == entry.directory.target.identity().0;
+        let flags = if leads(AtFlags::NOFOLLOW) {
+            AtFlags::empty()
+        } else if reachable && leads(AtFlags::empty()) {
+            AtFlags::FOLLOW
+        } else {
             // The name leads to another file by now: a later source of this run may have the same target.
             self.links.restart(stat.identity());
             return Ok(None);
@@ -60,8 +64,7 @@ impl TreeCopy<'_> {
         };
         match link(entry.target) {
             Err(Code::EXISTS) => self.over(entry, link, |_| Ok(()))?,
-            // The file behind the link may be on another file system.
-            Err(Code::STALE | Code::CROSSES_DEVICES) => {
+            Err(Code::STALE) => {
                 self.links.restart(stat.identity());
                 return Ok(None);
             }
