@@ -112,7 +112,7 @@ fn the_regret_follows_from_the_samples_of_all_contenders() {
     assert_eq!(document.findings.regrets.len(), 2, "{:?}", document.findings.regrets);
     // The entry of the job is the one that the planner of the tool looks up.
     let (key, system) = profile.unwrap();
-    let profile = Profile { version: 1, file_systems: [(key.clone(), system)].into(), ..Profile::default() };
+    let profile = Profile { file_systems: [(key.clone(), system)].into(), ..Profile::default() };
     let job = plan.plan_input.job().unwrap();
     let entry = profile.entry(&key, job);
     let regrets = || document.findings.regrets.iter().filter(|found| found.job == job.to_string());

@@ -14,6 +14,9 @@ use super::run::TransferArgs;
 use super::transform::is_standard_output;
 use crate::exit::Exit;
 
+/// Default length of a text line in bytes.
+const LINE: NonZeroU64 = NonZeroU64::new(80).unwrap();
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Content {
     /// Incompressible random bytes
@@ -44,9 +47,9 @@ pub(crate) struct Generate {
     #[arg(long, default_value_t = 0)]
     seed: u64,
 
-    /// Length of a text line in bytes, newline included
-    #[arg(long, value_name = "BYTES", default_value = "80", value_parser = line_length)]
-    line: NonZeroU64,
+    /// With --content text: length of a line in bytes, newline included [default: 80]
+    #[arg(long, value_name = "BYTES", value_parser = line_length)]
+    line: Option<NonZeroU64>,
 
     /// Write over the blocks of an existing OUT
     #[arg(long)]
@@ -63,9 +66,12 @@ fn line_length(text: &str) -> Result<NonZeroU64, String> {
 
 impl Generate {
     pub(crate) fn run(self) -> Result<(), Exit> {
+        if self.line.is_some() && self.content != Content::Text {
+            return Err(Exit::failure("--line can be used only with --content text"));
+        }
         let generator: Box<dyn Generator> = match self.content {
             Content::Random => Box::new(Random::new(self.seed)),
-            Content::Text => Box::new(Text::new(self.seed, self.line)),
+            Content::Text => Box::new(Text::new(self.seed, self.line.unwrap_or(LINE))),
             Content::Zeros => Box::new(Zeros),
         };
         let to_stdout = is_standard_output(&self.output);

@@ -42,6 +42,7 @@ fn wrong_arguments_are_named_and_nothing_is_written() {
     dir.run("gen 1M - --workers 257").fails(2, &["--workers", "1..=256"]);
     dir.run("gen 1M - --content music").fails(2, &["music", "random"]);
     dir.run("gen 1M - --content text --line 0").fails(2, &["line"]);
+    dir.run("gen 1M - --line 72").fails(2, &["--content text"]);
     dir.run("completions cmd").fails(2, &["cmd", "bash"]);
     dir.run("man missing/place").fails(2, &["place", &no_directory()]);
     assert_eq!(dir.names(), ["in"]);

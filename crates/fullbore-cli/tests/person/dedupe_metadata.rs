@@ -31,6 +31,20 @@ fn files_with_different_metadata_are_left() {
 }
 
 #[test]
+fn files_are_linked_to_the_first_with_their_metadata() {
+    let dir = TestDir::new();
+    dir.files(["a", "b", "c", "d"], "the same");
+    for name in ["b", "d"] {
+        dir.set_mode(name, 0o600);
+    }
+    let text = dir.run("dedupe --link hard .").succeeds().text();
+    assert!(text.contains("./b: left: different mode"), "{text}");
+    assert!(text.contains("./c: linked") && text.contains("./d: linked"), "{text}");
+    let inode = |name: &str| fs::metadata(dir.at(name)).unwrap().ino();
+    assert_eq!((inode("a"), inode("b")), (inode("c"), inode("d")));
+}
+
+#[test]
 fn immutable_files_are_left() {
     let dir = TestDir::new();
     dir.files(["a", "b"], "the same");

@@ -70,6 +70,8 @@ mod wc_as_gnu;
 
 // Pseudo-terminals, `strace`, seccomp, control groups, limits, loop devices, mounts, exchanged names.
 #[cfg(target_os = "linux")]
+mod bad_blocks;
+#[cfg(target_os = "linux")]
 mod devices;
 #[cfg(target_os = "linux")]
 mod escapes;

@@ -35,7 +35,7 @@ fn missing_profile_gives_advice() {
     let text = dir.run("profile show").succeeds().text();
     assert!(text.contains("nothing is saved") && text.contains("fullbore bench"), "{text}");
     let found = dir.run("profile show --json").succeeds().json();
-    assert_eq!(found["file_systems"], json!({}));
+    assert_eq!((&found["version"], &found["file_systems"]), (&json!(1), &json!({})));
     dir.run("profile forget").fails(1, &["nothing to forget"]);
     dir.run("profile forget .").fails(1, &["nothing to forget"]);
     let mut homeless = fullbore(["profile", "show"]);

@@ -219,6 +219,9 @@ fn shortened(file: &File, at: u64) -> Error {
     Error::changed(file.path(), "truncated while being read").at(at)
 }
 
+/// Bytes from the start of a request that are searched for a page that cannot be read: few requests are longer.
+const SEARCHED: u64 = 64 << 20;
+
 /// A file and its state before the transfers, to classify a missing page.
 #[derive(Clone, Copy)]
 pub(super) struct Judged<'a> {
@@ -241,7 +244,7 @@ impl Judged<'_> {
                     let what = "truncated while being written";
                     Error::new(ErrorKind::Changed, doing, self.file.path(), what).at(now.len)
                 }
-                None => system(Code::NO_SPACE.into()),
+                None => self.read_error(offset).unwrap_or_else(|| system(Code::NO_SPACE.into())),
             };
         };
         let len = now.map_or(0, |now| now.len);
@@ -254,6 +257,20 @@ impl Judged<'_> {
             return Error::new(ErrorKind::Changed, doing, self.file.path(), what).at(offset);
         }
         system(Code::IO.into())
+    }
+
+    /// Returns the error of a read of the bytes from `offset` on: a page that cannot be read is missing like one for which there
+    /// is no space.
+    fn read_error(&self, offset: u64) -> Option<Error> {
+        let (mut block, mut at) = (vec![0; 1 << 20], offset);
+        while at - offset < SEARCHED {
+            match self.file.read_at(&mut block, at) {
+                Ok(0) => return None,
+                Ok(count) => at += count as u64,
+                Err(error) => return Some(error),
+            }
+        }
+        None
     }
 }
 
@@ -310,20 +327,36 @@ impl IoQueue {
                     moved += count;
                     self.stats.bytes += count as u64;
                 }
-                Err(error) if is_retryable(&error) => {}
-                Err(error) => return Err(Error::io("write", self.file.path(), error).at(at)),
+                Err((_, error)) if is_retryable(&error) => {}
+                Err((Direction::Write, error)) => {
+                    return Err(Error::io("write", self.file.path(), error).at(at));
+                }
+                Err((Direction::Read, error)) => {
+                    let source = self.from.as_ref().unwrap_or(&self.file).path();
+                    return Err(Error::io("read", source, error).at(at));
+                }
             }
         }
         Ok(())
     }
 
-    /// Copies up to `len` bytes, or as many as the plans permit.
-    fn copy_once(&mut self, offset: u64, mut len: usize) -> io::Result<usize> {
+    /// Copies up to `len` bytes, or as many as the plans permit. An error has the direction that failed.
+    fn copy_once(
+        &mut self,
+        offset: u64,
+        mut len: usize,
+    ) -> std::result::Result<usize, (Direction, io::Error)> {
         if let Some(from) = &self.from {
-            len = from.before(Direction::Read, offset, len, 0)?;
+            len = from.before(Direction::Read, offset, len, 0).map_err(|error| (Direction::Read, error))?;
         }
-        len = self.file.before(Direction::Write, offset, len, 0)?;
-        self.engine.copy_in_kernel(offset, offset, len)
+        let write_failed = |error| (Direction::Write, error);
+        len = self.file.before(Direction::Write, offset, len, 0).map_err(write_failed)?;
+        self.engine.copy_in_kernel(offset, offset, len).map_err(|error| {
+            // The system does not tell which file failed.
+            let cannot_read = |from: &File| from.read_at(&mut [0], offset).is_err();
+            let read = self.from.as_ref().is_some_and(cannot_read);
+            (if read { Direction::Read } else { Direction::Write }, error)
+        })
     }
 }
 

@@ -68,7 +68,8 @@ impl Plan {
             };
             (strategy.read, strategy.write) = (method, method);
             if method == copy_in_kernel {
-                if method.capabilities.copies_whole {
+                if method.capabilities.copies_whole && strategy.workers > 1 {
+                    self.notes.push(format!("workers=1: {} copies whole files", method.name));
                     strategy.workers = 1;
                 }
                 return Ok(());

@@ -70,7 +70,7 @@ impl ProfileEntry {
 /// assert!(Profile::load(&path).is_err(), "the version is missing");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
     /// The version of this format.
     #[doc(hidden)]
@@ -98,6 +98,13 @@ pub struct FileSystem {
 
 /// The version that is written.
 const VERSION: u32 = 1;
+
+/// A profile without measurements.
+impl Default for Profile {
+    fn default() -> Self {
+        Self { version: VERSION, file_systems: BTreeMap::new(), learned: None }
+    }
+}
 
 impl Profile {
     /// Returns the path of the profile: `$XDG_CONFIG_HOME/fullbore/profile.json`, or under `%APPDATA%` on Windows and
@@ -208,8 +215,7 @@ mod tests {
         let cold = InputState::Cold;
         let entries = vec![entry(ProfileJob::Scan(cold)), entry(ProfileJob::Hash(cold))];
         let system = FileSystem { directory: "/".into(), entries };
-        let profile =
-            Profile { version: 1, file_systems: [("k".to_owned(), system)].into(), ..Profile::default() };
+        let profile = Profile { file_systems: [("k".to_owned(), system)].into(), ..Profile::default() };
         let found = |job: ProfileJob| profile.entry("k", job).map(|entry| entry.job);
         assert_eq!(found(ProfileJob::Search(cold)), Some(ProfileJob::Scan(cold)));
         assert_eq!(found(ProfileJob::Hash(cold)), Some(ProfileJob::Hash(cold)));

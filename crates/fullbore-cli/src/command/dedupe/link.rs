@@ -1,7 +1,7 @@
 //! Linking: a name is replaced by a link to another file of the same content, by one rename, or left as it is.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::ValueEnum;
 use fullbore::error::{Error, Result};
@@ -38,46 +38,64 @@ pub(super) enum LinkResult {
     Failed(Error),
 }
 
+/// Files of a group on one device that a further file is compared with. Bounds the work in a group of files that all
+/// differ in their metadata.
+const KEPT: usize = 16;
+
 impl Links {
-    /// Replaces every name of the group that is not a name of the first file on its device. Returns the names with
+    /// Replaces every name of the group that can be a name of an earlier file on its device. Returns the names with
     /// their results, in order.
     pub(super) fn group(self, group: &Group, directories: &Directories) -> Vec<(PathBuf, LinkResult)> {
         let mut outcomes = Vec::new();
         let device = |file: &HashedFile| file.inode.identity.0;
         let first = device(&group.files[0]);
-        // For each device, the file that replaces the others, and a name that it keeps.
-        let mut kept: HashMap<u64, (&HashedFile, &Path)> = HashMap::new();
+        // For each device, the files that replace others.
+        let mut kept: HashMap<u64, Vec<&HashedFile>> = HashMap::new();
         for file in &group.files {
             let alone = || group.files.iter().filter(|other| device(other) == device(file)).nth(1).is_none();
-            if device(file) != first && !kept.contains_key(&device(file)) && alone() {
-                let left = all(file, || LinkResult::Left("on another file system"));
-                outcomes.extend(file.inode.names.iter().cloned().zip(left));
-                continue;
-            }
-            let names = &file.inode.names;
-            let keep = *kept.entry(device(file)).or_insert((file, &names[0]));
-            let results = if std::ptr::eq(keep.0, file) {
-                all(file, || LinkResult::Kept)
+            let results = if device(file) != first && !kept.contains_key(&device(file)) && alone() {
+                all(file, || LinkResult::Left("on another file system"))
             } else {
-                match self.replace(keep, file, directories) {
-                    Ok(results) => results,
-                    Err(error) if error.code() == Some(Code::TOO_MANY_NAMES) => {
-                        // The kept file has reached its maximum number of links: from here on this one is kept.
-                        kept.insert(device(file), (file, &names[0]));
-                        all(file, || LinkResult::Kept)
-                    }
-                    Err(error) => {
-                        let at = names.iter().position(|name| name == error.path()).unwrap_or(0);
-                        let mut results =
-                            all(file, || LinkResult::Left("not all names of the file can be replaced"));
-                        results[at] = LinkResult::Failed(error);
-                        results
-                    }
-                }
+                self.link(kept.entry(device(file)).or_default(), file, directories)
             };
-            outcomes.extend(names.iter().cloned().zip(results));
+            outcomes.extend(file.inode.names.iter().cloned().zip(results));
         }
         outcomes
+    }
+
+    /// Replaces the names of `file` by the first of the kept files that can replace it. Adds `file` to them if none can,
+    /// so that files with its metadata are linked to it.
+    fn link<'g>(
+        self,
+        kept: &mut Vec<&'g HashedFile>,
+        file: &'g HashedFile,
+        directories: &Directories,
+    ) -> Vec<LinkResult> {
+        let mut left = None;
+        for keep in kept.iter_mut() {
+            match self.replace(keep, file, directories) {
+                Ok(results) if matches!(results[..], [LinkResult::Left(_), ..]) => {
+                    _ = left.get_or_insert(results)
+                }
+                Ok(results) => return results,
+                Err(error) if error.code() == Some(Code::TOO_MANY_NAMES) => {
+                    // The kept file has reached its maximum number of links: from here on this one is kept.
+                    *keep = file;
+                    return all(file, || LinkResult::Kept);
+                }
+                Err(error) => {
+                    let at = file.inode.names.iter().position(|name| name == error.path()).unwrap_or(0);
+                    let mut results =
+                        all(file, || LinkResult::Left("not all names of the file can be replaced"));
+                    results[at] = LinkResult::Failed(error);
+                    return results;
+                }
+            }
+        }
+        if kept.len() < KEPT {
+            kept.push(file);
+        }
+        left.unwrap_or_else(|| all(file, || LinkResult::Kept))
     }
 
     /// Replaces all names of a file, or none: every replacement is complete before the first rename. Returns the results
@@ -85,11 +103,11 @@ impl Links {
     /// have no effect.
     fn replace(
         self,
-        (keep, kept_name): (&HashedFile, &Path),
+        keep: &HashedFile,
         file: &HashedFile,
         directories: &Directories,
     ) -> Result<Vec<LinkResult>> {
-        let source = directories.of(kept_name)?;
+        let source = directories.of(&keep.inode.names[0])?;
         let targets: Vec<Entry<'_>> =
             file.inode.names.iter().map(|name| directories.of(name)).collect::<Result<_>>()?;
         let (one, other) = (OpenInode::open(&source)?, OpenInode::open(&targets[0])?);

@@ -49,8 +49,9 @@ pub(crate) struct Dedupe {
     #[arg(long)]
     bytes: bool,
 
-    /// Replace every file of a group except the first with a link to the first: hard (a hard link: one owner,
-    /// mode and time) or reflink (a file that shares the blocks and keeps its own attributes)
+    /// Replace every file of a group except the first with a link to the first, or to the first that has its
+    /// metadata: hard (a hard link: one owner, mode and time) or reflink (a file that shares the blocks and keeps
+    /// its own attributes)
     #[arg(long, value_parser = names::<ReplaceMethod>(), value_name = "METHOD")]
     link: Option<ReplaceMethod>,
 
