@@ -15,7 +15,7 @@ use crate::exit::Exit;
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "Without a subcommand: the quick run, about 90 seconds. An interrupted run keeps its measurements \
+    after_help = "Without a subcommand: the quick run, at most 90 seconds. An interrupted run keeps its measurements \
                   in its results folder: `fullbore bench run --resume FOLDER` continues it.\n\n\
                   Exit status: 0 done, 2 error."
 )]
