@@ -1,6 +1,7 @@
 //! A block device as the target of a run. Everything on it is lost, so it is used only after all checks.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -28,6 +29,10 @@ pub(super) fn take(path: &Path, serial: &str) -> Result<ExclusiveDevice> {
             "name a directory with --dir to measure a file system",
         ));
     }
+    if !cfg!(target_os = "linux") {
+        let what = "only Linux reports what uses a device, and keeps others from mounting it";
+        return Err(refuse(what.into(), "name a directory with --dir to measure a file system"));
+    }
     let facts = probe::facts(path).map_err(|error| refuse(error.to_string(), "name a whole disk"))?;
     let Some(device) = facts.devices.first() else {
         return Err(refuse("the kernel does not list it".into(), "name a whole disk"));
@@ -47,8 +52,9 @@ pub(super) fn take(path: &Path, serial: &str) -> Result<ExclusiveDevice> {
     // The kernel refuses exclusive access if anything is mounted, swapped to, or built on the device.
     let held = sys::open(path, OpenFlags::READ_WRITE | OpenFlags::EXCLUSIVE, 0)
         .map_err(|error| Error::io("open exclusively", path, error.into()))?;
-    let len = device.size.unwrap_or(0);
-    if let Some(found) = signature(&held, len).map(str::to_owned).or_else(|| by_blkid(path)) {
+    let len = device.size.ok_or_else(|| refuse("its size is unknown".into(), "name a whole disk"))?;
+    let known = signature(&held, len).map_err(|error| Error::io("read", path, error))?;
+    if let Some(found) = known.map(str::to_owned).or_else(|| by_blkid(path)) {
         let advice = "if the data is not needed, remove its signature with wipefs and try again";
         return Err(refuse(format!("it has data: {found}"), advice));
     }
@@ -120,7 +126,7 @@ fn by_blkid(path: &Path) -> Option<String> {
 }
 
 /// Finds data on a device by the signatures of partition tables, file systems, volumes and swap space.
-fn signature(device: &impl AsHandle, len: u64) -> Option<&'static str> {
+fn signature(device: &impl AsHandle, len: u64) -> io::Result<Option<&'static str>> {
     const MD: &[u8] = b"\xfc\x4e\x2b\xa9";
     /// (offset in bytes, signature, its meaning); an offset below 0 counts from the end.
     const MARKS: &[(i64, &[u8], &str)] = &[
@@ -165,22 +171,29 @@ fn signature(device: &impl AsHandle, len: u64) -> Option<&'static str> {
         (0x2_0000, b"\x0c\xb1\xba\x00\x00\x00\x00\x00", "a ZFS pool"),
         (0x2_0000, b"\x00\x00\x00\x00\x00\xba\xb1\x0c", "a ZFS pool"),
     ];
-    let has = |at: Option<u64>, mark: &[u8]| {
+    // A device that cannot be read may have any.
+    let has = |at: Option<u64>, mark: &[u8]| -> io::Result<bool> {
         let mut there = vec![0; mark.len()];
-        at.is_some_and(|at| sys::read_exact_at(device.as_handle(), &mut there, at).is_ok()) && there == mark
+        let Some(at) = at.filter(|at| at + mark.len() as u64 <= len) else { return Ok(false) };
+        sys::read_exact_at(device.as_handle(), &mut there, at)?;
+        Ok(there == mark)
     };
-    let found = |one: &&(i64, &[u8], &str)| {
-        let (offset, mark, _) = **one;
+    for &(offset, mark, what) in MARKS {
         let at = if offset < 0 { len.checked_add_signed(offset) } else { u64::try_from(offset).ok() };
-        has(at, mark)
-    };
+        if has(at, mark)? {
+            return Ok(Some(what));
+        }
+    }
     // Versions 1.0 and 0.90 are near the end.
-    let md = [
+    for at in [
         (len / 512).checked_sub(16).map(|sector| (sector & !7) * 512),
         (len & !0xffff).checked_sub(64 << 10),
-    ];
-    let member = md.into_iter().any(|at| has(at, MD)).then_some("a member of an md array");
-    MARKS.iter().find(found).map(|(_, _, what)| *what).or(member)
+    ] {
+        if has(at, MD)? {
+            return Ok(Some("a member of an md array"));
+        }
+    }
+    Ok(None)
 }
 
 #[cfg(test)]
@@ -225,11 +238,11 @@ mod tests {
             let path = room.path().join(index.to_string());
             let file = fs::File::create_new(&path).unwrap();
             file.set_len(512 << 20).unwrap();
-            assert_eq!(signature(&fs::File::open(&path).unwrap(), 512 << 20), None);
+            assert_eq!(signature(&fs::File::open(&path).unwrap(), 512 << 20).unwrap(), None);
             let made = std::process::Command::new(words[0]).args(&words[1..]).arg(&path).output();
             match made {
                 Ok(made) if made.status.success() => {
-                    let found = signature(&fs::File::open(&path).unwrap(), 512 << 20);
+                    let found = signature(&fs::File::open(&path).unwrap(), 512 << 20).unwrap();
                     assert!(found.is_some_and(|found| found.contains(what)), "{what}: {found:?}");
                 }
                 _ => println!("skipped: {} is not here", words[0]),
@@ -271,8 +284,16 @@ mod tests {
             file.set_len(LEN).unwrap();
             file.seek(SeekFrom::Start(place)).unwrap();
             file.write_all(mark).unwrap();
-            assert!(signature(&file, LEN).is_some(), "{}", mark.escape_ascii());
+            assert!(signature(&file, LEN).unwrap().is_some(), "{}", mark.escape_ascii());
         }
+    }
+
+    #[test]
+    fn an_unreadable_device_is_not_taken_for_empty() {
+        let room = tempfile::tempdir().unwrap();
+        let writer = fs::File::create_new(room.path().join("device")).unwrap();
+        writer.set_len(1 << 20).unwrap();
+        assert!(signature(&writer, 1 << 20).is_err(), "open for writing only");
     }
 
     #[test]

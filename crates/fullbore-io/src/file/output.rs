@@ -261,13 +261,13 @@ impl Output {
         }
     }
 
-    /// Gives the output the mode and the access list of the file that it replaces: for writers that set only the owner
-    /// themselves, and have set it.
+    /// Gives the output the mode and the access list of the file that it replaces; on Windows, with `owner`, also its owner, which a
+    /// writer that has set the owner keeps.
     #[doc(hidden)]
-    pub fn inherit_mode(&self) -> Result<()> {
+    pub fn inherit_mode(&self, owner: bool) -> Result<()> {
         match self.state.place() {
             Some((place, Finish::Inherit(old))) => {
-                inherit_mode(&self.file, permitted_mode(old.mode, false), place)
+                inherit_mode(&self.file, permitted_mode(old.mode, false), owner, place)
             }
             _ => Ok(()),
         }

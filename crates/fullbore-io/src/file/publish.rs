@@ -81,10 +81,17 @@ pub(super) fn begin_named(place: TargetName, finish: Finish) -> Result<(File, Ou
     Ok((file, OutputState::Named { place, finish, temporary }))
 }
 
-/// Makes a file that will inherit the access list of another accessible to its owner alone. A network share may withhold the right
-/// to change access lists even from the owner.
+/// Makes a file that will inherit the access list of another accessible to its owner alone.
 pub(super) fn protect(file: &impl AsHandle, finish: Finish, place: &TargetName) -> Result<()> {
-    let Finish::Inherit(_) = finish else { return Ok(()) };
+    match finish {
+        Finish::Inherit(_) => make_private(file, place),
+        _ => Ok(()),
+    }
+}
+
+/// Makes a file accessible to its owner alone, where that is permitted: a network share may withhold the right to change access
+/// lists even from the owner.
+pub(super) fn make_private(file: &impl AsHandle, place: &TargetName) -> Result<()> {
     match sys::make_private(file) {
         Err(error) if !is_refused(error) => Err(Error::io("protect", place.path(), error.into())),
         _ => Ok(()),
@@ -216,14 +223,15 @@ fn complete(file: &File, finish: Finish, place: &TargetName) -> Result<()> {
 fn inherit(file: &File, old: Attributes, place: &TargetName) -> Result<()> {
     // A write by an ordinary user would have cleared the bits of the old file, too.
     let keeps = give(file, old.owner, place)? && sys::effective_user() == 0;
-    inherit_mode(file, permitted_mode(old.mode, keeps), place)
+    inherit_mode(file, permitted_mode(old.mode, keeps), true, place)
 }
 
-/// Gives the new file `mode` and the old one's access list; on Windows also its named streams and flags.
-pub(super) fn inherit_mode(file: &File, mode: u32, place: &TargetName) -> Result<()> {
+/// Gives the new file `mode` and the old one's access list; on Windows also its named streams and flags, and with `owner` its
+/// owner.
+pub(super) fn inherit_mode(file: &File, mode: u32, owner: bool, place: &TargetName) -> Result<()> {
     let failed = |error| Error::io("inherit its access rights", place.path(), error);
     let directory = place.directory.fd().map_err(failed)?;
-    match sys::inherit(&directory, &place.name, file) {
+    match sys::inherit(&directory, &place.name, file, owner) {
         // Another process removed it meanwhile.
         Ok(()) | Err(Code::NOT_FOUND) => {}
         Err(error) => return Err(failed(error.into())),

@@ -7,7 +7,7 @@ use super::cleanup::{Temporary, ending_signal};
 use super::inner::File;
 use super::naming::exchanged;
 use super::output::Output;
-use super::publish::{OutputState, protect};
+use super::publish::{OutputState, make_private, protect};
 use crate::buf::Direction;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{self, AsHandle, AtFlags, BorrowedHandle, Code, Handle, OpenFlags};
@@ -87,7 +87,7 @@ impl Output {
         };
         let (_room, private) = Temporary::create(&place.directory, &place.name, true, make)
             .map_err(|error| Error::io("create", place.path(), error))?;
-        sys::make_private(&private).map_err(fail)?;
+        make_private(&private, place)?;
         let mut go_on = |bytes| ending_signal().load(Ordering::Relaxed) == 0 && go_on(bytes);
         let (from, to) = (source.as_handle(), private.as_handle());
         let made = sys::copy_to_name(from, to, OsStr::new(COPY), may_share, &mut go_on)
@@ -96,7 +96,7 @@ impl Output {
         let directory = place.directory.fd().map_err(|error| Error::io("copy", place.path(), error))?;
         let give = || {
             sys::set_times(&made, &sys::status(&self.file)?)?;
-            sys::inherit(&directory, temporary.name(), &made)?;
+            sys::inherit(&directory, temporary.name(), &made, true)?;
             sys::status(&made)
         };
         let given = give().map_err(fail)?;

@@ -209,7 +209,12 @@ pub fn make_private(_: impl AsFd) -> Result<()> {
 
 /// Sets or removes the access control list of a file that replaces another; mode and owner have calls of their own.
 #[cfg(target_os = "linux")]
-pub fn inherit(directory: impl AsFd, name: impl AsRef<std::ffi::OsStr>, file: impl AsFd) -> Result<()> {
+pub fn inherit(
+    directory: impl AsFd,
+    name: impl AsRef<std::ffi::OsStr>,
+    file: impl AsFd,
+    _owner: bool,
+) -> Result<()> {
     const LIST: &str = "system.posix_acl_access";
     const NONE: Code = Code(libc::ENODATA);
     let old = super::open::path_in(&directory, name.as_ref());
@@ -246,7 +251,7 @@ pub fn inherit(directory: impl AsFd, name: impl AsRef<std::ffi::OsStr>, file: im
 
 /// Does nothing: a file that replaces another inherits only mode and owner, for which there are calls.
 #[cfg(not(target_os = "linux"))]
-pub fn inherit(_: impl AsFd, _: impl PathArg, _: impl AsFd) -> Result<()> {
+pub fn inherit(_: impl AsFd, _: impl PathArg, _: impl AsFd, _owner: bool) -> Result<()> {
     Ok(())
 }
 

@@ -180,6 +180,10 @@ const WINDOW: u64 = 256 << 20;
 /// Counts the resident pages of `length` bytes from `offset`, a multiple of the page size, with `mincore(2)`, in parts.
 /// `PermissionDenied` if the kernel would report every page as resident: for a file that the caller neither owns nor may write.
 pub(crate) fn resident_pages(fd: BorrowedHandle<'_>, offset: u64, length: u64) -> io::Result<u64> {
+    if cfg!(target_os = "freebsd") {
+        // By default (`vm.mincore_mapped`) it reports the pages of the process's own mappings alone.
+        return Err(io::Error::new(io::ErrorKind::Unsupported, "the kernel reports mapped pages only"));
+    }
     if !sees_residency(fd)? {
         return Err(io::Error::new(
             io::ErrorKind::PermissionDenied,

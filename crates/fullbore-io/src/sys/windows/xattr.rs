@@ -11,7 +11,7 @@ use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::Ioctl as ioctl;
 
 use super::code::check;
-use super::descriptor::{descriptor, set_descriptor};
+use super::descriptor::{descriptor, select_of_descriptor, set_descriptor};
 use super::handle::{AsHandle, AtFlags, CURRENT_DIRECTORY, Handle, raw};
 use super::information::{attribute_bits, control, query, set, u32_at};
 use super::open::{create, existing, named};
@@ -219,10 +219,15 @@ pub fn set_attribute_of_name(path: impl PathArg, name: impl PathArg, value: &[u8
     set_attribute(of_name(&path, AtFlags::NOFOLLOW)?, name, value)
 }
 
-/// Gives a file that replaces another the time of creation of the other, its access list, its named streams, its flags and its
-/// compression, as `ReplaceFileW` does. But the content is new, so the file is to be archived, and its encryption is that of new
+/// Gives a file that replaces another the time of creation of the other, its access list, with `owner` its owner and group, its
+/// named streams, its flags and its compression, as `ReplaceFileW` does. But the content is new, so the file is to be archived, and its encryption is that of new
 /// files in the directory: the system encrypts no open file.
-pub fn inherit(directory: impl AsHandle, name: impl PathArg, file: impl AsHandle) -> Result<()> {
+pub fn inherit(
+    directory: impl AsHandle,
+    name: impl PathArg,
+    file: impl AsHandle,
+    owner: bool,
+) -> Result<()> {
     let old = named(&directory, &name, READING, AtFlags::NOFOLLOW)?;
     // The streams are part of the file: writing them changes its times, which may be those of the source of a copy.
     let times: fs::FILE_BASIC_INFO = query(&file, fs::FileBasicInfo)?;
@@ -238,16 +243,18 @@ pub fn inherit(directory: impl AsHandle, name: impl PathArg, file: impl AsHandle
         let _ = compress(&file);
     }
     set_times(&file, query::<fs::FILE_BASIC_INFO>(&old, fs::FileBasicInfo)?.CreationTime, &times)?;
-    if let Some(flags) = flags(&old)? {
-        set_flags(&file, COPIED & !fs::FILE_ATTRIBUTE_ARCHIVE, flags)?;
-    }
+    // A copy made by the system has the flags of its source.
+    set_flags(&file, COPIED & !fs::FILE_ATTRIBUTE_ARCHIVE, attribute_bits(&old)?)?;
     // Last: it may forbid the other changes.
     match descriptor(&old) {
-        Ok(value) => match set_descriptor(&file, &value) {
-            // A network share without the right to change access lists: the file keeps that of new files.
-            Err(Code::ACCESS_DENIED) => Ok(()),
-            outcome => outcome,
-        },
+        Ok(mut value) => {
+            select_of_descriptor(&mut value, true, owner);
+            match set_descriptor(&file, &value) {
+                // A network share without the right to change access lists: the file keeps that of new files.
+                Err(Code::ACCESS_DENIED) => Ok(()),
+                outcome => outcome,
+            }
+        }
         Err(Code::UNSUPPORTED) => Ok(()),
         Err(error) => Err(error),
     }
@@ -291,7 +298,7 @@ fn write_all(stream: &Handle, value: &[u8], offset: u64) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::descriptor::{make_private, select_of_descriptor};
+    use super::super::descriptor::make_private;
     use super::super::handle::OpenFlags;
     use super::super::open::open;
     use super::*;
@@ -366,7 +373,7 @@ mod tests {
         let list = u32_at(&value, 16).unwrap() as usize;
         assert!((1..=2).contains(&value[list + 4]), "{value:x?}");
         assert!(open(directory.path().join("new"), OpenFlags::READ_WRITE, 0).is_ok());
-        inherit(CURRENT_DIRECTORY, directory.path().join("old"), &new).unwrap();
+        inherit(CURRENT_DIRECTORY, directory.path().join("old"), &new, true).unwrap();
         assert_eq!(descriptor(&new).unwrap(), descriptor(&old).unwrap());
     }
 
@@ -389,8 +396,11 @@ mod tests {
         set_attribute(&two, "system.ntfs_attrib", &value[..4]).unwrap();
         assert_eq!(flags(&two), Ok(Some(hidden)));
         assert_eq!(set_attribute(&two, "system.ntfs_attrib", &[0; 3]), Err(Code::INVALID));
-        inherit(CURRENT_DIRECTORY, directory.path().join("one"), &three).unwrap();
+        inherit(CURRENT_DIRECTORY, directory.path().join("one"), &three, true).unwrap();
         assert_eq!(flags(&three), Ok(Some(hidden)));
+        let _usual = open("usual");
+        inherit(CURRENT_DIRECTORY, directory.path().join("usual"), &three, true).unwrap();
+        assert_eq!(flags(&three), Ok(None));
     }
 
     #[test]
@@ -400,7 +410,7 @@ mod tests {
         if compress(&one).is_err() || is_compressed(&one) != Ok(true) {
             return println!("skipped: the file system does not compress files");
         }
-        inherit(CURRENT_DIRECTORY, directory.path().join("one"), &two).unwrap();
+        inherit(CURRENT_DIRECTORY, directory.path().join("one"), &two, true).unwrap();
         assert_eq!(is_compressed(&two), Ok(true));
     }
 
@@ -418,7 +428,7 @@ mod tests {
         let mut wanted = times(&two);
         wanted.LastWriteTime -= 20_000_000_000;
         set_times(&two, 0, &wanted).unwrap();
-        inherit(CURRENT_DIRECTORY, directory.path().join("one"), &two).unwrap();
+        inherit(CURRENT_DIRECTORY, directory.path().join("one"), &two, true).unwrap();
         assert_eq!((birth(&two), times(&two).LastWriteTime), (long_ago, wanted.LastWriteTime));
     }
 
@@ -453,7 +463,7 @@ mod tests {
         assert!(names[..len].split(|byte| *byte == 0).any(|name| name == b"user.note"));
         let new = new_file(&directory, "new");
         let held = open(directory.path(), OpenFlags::READ, 0).unwrap();
-        inherit(&held, "file", &new).unwrap();
+        inherit(&held, "file", &new, true).unwrap();
         assert_eq!(attribute(&new, "user.note", &mut value), Ok(4));
     }
 }

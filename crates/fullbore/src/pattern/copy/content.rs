@@ -378,12 +378,12 @@ impl Content<'_> {
             output.inherit_owner()?;
         }
         if preserve.mode && attributes::is_unlisted(self.input) {
-            output.inherit_mode()?;
+            output.inherit_mode(true)?;
         }
         let (source, target) =
             (AttributeTarget::Open(self.input.as_handle()), AttributeTarget::Open(file.as_handle()));
         attributes::keep(preserve, source, stat, target, &|| file.path().to_owned(), false)?;
-        if preserve.owner && !preserve.mode { output.inherit_mode() } else { Ok(()) }
+        if preserve.owner && !preserve.mode { output.inherit_mode(false) } else { Ok(()) }
     }
 }
 
