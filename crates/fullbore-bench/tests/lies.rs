@@ -9,7 +9,6 @@ mod measuring;
 
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use disk::{Disk, DiskImage, EXT4};
@@ -18,7 +17,7 @@ use fullbore::probe;
 use fullbore_bench::Options;
 use fullbore_bench::document::{CacheState, Cell, Document, Proof, Warning};
 use fullbore_testkit::ground::bytes;
-use fullbore_testkit::or_skip;
+use fullbore_testkit::{meanwhile, or_skip};
 use measuring::{document, experiment, on_disk, options};
 
 fn measure(directory: &Path, grid: &str, seconds: u64, precision: f64) -> Document {
@@ -59,26 +58,19 @@ fn a_file_half_in_the_cache_is_labelled_mixed() {
     }
 }
 
-fn is_contradicted(cell: &Cell) -> bool {
-    cell.samples.iter().any(|sample| matches!(sample.proof, Proof::Contradicted { .. }))
-}
-
 #[test]
 fn externally_filled_cache_is_detected() {
     let directory = on_disk();
-    let done = AtomicBool::new(false);
-    let documents = std::thread::scope(|scope| {
-        // Another thread reads the file that should be cold.
-        scope.spawn(|| {
-            while !done.load(Ordering::Relaxed) {
-                let file_sets = fs::read_dir(directory.path()).into_iter().flatten().flatten();
-                for test_files in file_sets {
-                    let _ = fs::read(test_files.path().join("cold"));
-                }
-                std::thread::sleep(Duration::from_millis(1));
-            }
-        });
+    // Another thread reads the file that should be cold.
+    let read = |_| {
+        for test_files in fs::read_dir(directory.path()).into_iter().flatten().flatten() {
+            let _ = fs::read(test_files.path().join("cold"));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    };
+    let documents = meanwhile(read, || {
         let grid = "strategy = 'method=buffered,request=64K,workers=1,model=serial'\ncache = 'cold'";
+        let is_contradicted = |cell: &Cell| cell.samples.iter().any(|sample| !sample.usable());
         // As long as there is time: the reader affects some of many samples, on a busy machine of more.
         let mut documents = Vec::new();
         for seconds in [8, 30, 90] {
@@ -87,7 +79,6 @@ fn externally_filled_cache_is_detected() {
                 break;
             }
         }
-        done.store(true, Ordering::Relaxed);
         documents
     });
     let mut caught = 0;

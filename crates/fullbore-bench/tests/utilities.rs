@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use fullbore_bench::Options;
-use fullbore_bench::document::{Cell, Document, Proof};
+use fullbore_bench::document::{Cell, Document};
 use fullbore_bench::experiment::built_in;
 use fullbore_testkit::ground::write_file;
 use fullbore_testkit::processes::{alone, copy_program};
@@ -45,8 +45,7 @@ fn peer_commands_are_measured() {
             assert!(sample.seconds > 0.0 && sample.user_s + sample.system_s > 0.0, "{}: {sample:?}", cell.id);
         }
         // The kernel may reclaim pages of the cache at any time.
-        let contradicted =
-            cell.samples.iter().filter(|sample| matches!(sample.proof, Proof::Contradicted { .. })).count();
+        let contradicted = cell.samples.iter().filter(|sample| !sample.usable()).count();
         assert!(2 * contradicted <= cell.samples.len(), "{}: {:?}", cell.id, cell.samples);
         let Some(peer) = &cell.labels.peer else { continue };
         let beside = document.findings.peers.iter().find(|ratio| ratio.peer_cell == cell.id);

@@ -3,6 +3,8 @@
 
 use std::fmt::{Debug, Display};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 pub mod ground;
@@ -65,6 +67,17 @@ pub fn assert_eventually<T: Debug + PartialEq>(what: impl Debug, wanted: T, mut 
         assert!(Instant::now() < end, "{what:?}: {found:?}, not {wanted:?}");
         std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// Calls `change` with 0, 1, 2 … on another thread until `work` has ended; returns the result of `work`.
+pub fn meanwhile<T>(mut change: impl FnMut(u64) + Send, work: impl FnOnce() -> T) -> T {
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| (0u64..).take_while(|_| !over.load(Ordering::Relaxed)).for_each(&mut change));
+        let result = catch_unwind(AssertUnwindSafe(work));
+        over.store(true, Ordering::Relaxed);
+        result.unwrap_or_else(|panic| resume_unwind(panic))
+    })
 }
 
 #[cfg(test)]

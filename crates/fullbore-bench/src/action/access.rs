@@ -21,7 +21,7 @@ use super::workload::{
     repeat_until,
 };
 use crate::document::{CacheState, Labels, word};
-use crate::test_files::{Needs, TestFiles};
+use crate::test_files::Needs;
 
 /// Minimum number of requests per sample, in multiples of the requests in flight.
 const LEAST: usize = 4;
@@ -107,12 +107,8 @@ impl AccessWorkload {
     fn path(&self, context: &RunContext<'_>) -> PathBuf {
         match self.creates_file() {
             true => context.test_files().fresh.clone(),
-            false => self.existing_file(context.test_files()).path().to_owned(),
+            false => self.precondition().file(context.test_files()).path().to_owned(),
         }
-    }
-
-    fn existing_file<'b>(&self, test_files: &'b TestFiles) -> &'b File {
-        self.precondition().file(test_files)
     }
 
     /// Creates the new file of a sample, in the state that its label names.
@@ -173,7 +169,7 @@ impl AccessWorkload {
         let scope = Scope { range: range.clone(), order: self.order };
         let strategy = self.io.strategy();
         if !self.io.writes() {
-            let file = self.existing_file(context.test_files());
+            let file = self.precondition().file(context.test_files());
             return read_until(file, &scope, &strategy, enough, context.progress);
         }
         let path = self.path(context);
@@ -229,7 +225,7 @@ impl Workload for AccessWorkload {
         if self.creates_file() {
             test_files.has_files()?;
         }
-        let file = self.existing_file(test_files);
+        let file = self.precondition().file(test_files);
         self.io.open(file, (test_files.len, self.spec.order), context.seed)
     }
 
@@ -252,7 +248,7 @@ impl Workload for AccessWorkload {
             self.create_file(context)?;
             return Ok(ExpectedState { device: precondition.device(), ..ExpectedState::default() });
         }
-        precondition.prepare(vec![(self.existing_file(test_files).clone(), self.range.clone())])
+        precondition.prepare(vec![(precondition.file(test_files).clone(), self.range.clone())])
     }
 
     fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {
@@ -297,6 +293,7 @@ mod tests {
 
     use super::*;
     use crate::action::latency::for_at_most;
+    use crate::test_files::TestFiles;
 
     #[test]
     fn a_ramp_leaves_a_new_file_as_it_was_prepared() {

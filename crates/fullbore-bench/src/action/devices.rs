@@ -18,7 +18,7 @@ use super::settings::{Bytes, RequestOrder, Settings, number_or_text, settings};
 use super::striped::{self, Layout};
 use super::workload::{ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload};
 use crate::document::{CacheState, Disks, Labels};
-use crate::test_files::{Needs, TestFiles};
+use crate::test_files::Needs;
 
 /// Minimum number of requests per sample on a disk, in multiples of the requests in flight.
 const LEAST: u64 = 4;
@@ -151,10 +151,6 @@ impl DevicesWorkload {
         Precondition::of(&self.io, Some(self.flushes()), cold.then_some(CacheState::Cold))
     }
 
-    fn file<'b>(&self, test_files: &'b TestFiles) -> &'b File {
-        self.precondition().file(test_files)
-    }
-
     /// Selects the ranges of the next sample: the next run of every file, so that no device cache holds it.
     fn select_ranges(&mut self, iteration: Iteration, context: &RunContext<'_>) {
         let len = context.test_files().len;
@@ -173,8 +169,9 @@ impl DevicesWorkload {
         } else {
             iteration.next_run(span(iteration.span / disks, least, request, len), len)
         };
-        let disks = self.selection.0.iter().map(|&disk| self.file(&context.file_sets[disk - 1]).clone());
-        self.parts = disks.map(|file| FileRange { file, range: range.clone() }).collect();
+        let file = |&disk: &usize| self.precondition().file(&context.file_sets[disk - 1]).clone();
+        let part = |disk| FileRange { file: file(disk), range: range.clone() };
+        self.parts = self.selection.0.iter().map(part).collect();
     }
 
     fn transfers<'a>(&'a self, context: &'a RunContext<'_>) -> Transfers<'a> {
@@ -242,7 +239,7 @@ impl Workload for DevicesWorkload {
             if test_files.in_memory {
                 return Err(context.no_device());
             }
-            let (file, len) = (self.file(test_files), test_files.len);
+            let (file, len) = (self.precondition().file(test_files), test_files.len);
             let strategy = self.io.plan(file, len)?;
             // A request to a striped file may be longer than the file of one disk.
             if self.mode != Mode::Striped {

@@ -12,7 +12,7 @@ use super::requested_strategy::RequestedStrategy;
 use super::settings::{Settings, refuse, settings};
 use super::workload::{ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload};
 use crate::document::{CacheState, Labels};
-use crate::test_files::{Needs, TestFiles};
+use crate::test_files::Needs;
 
 /// Minimum number of requests per sample in a stream, in multiples of the requests in flight.
 const LEAST: u64 = 4;
@@ -89,14 +89,6 @@ impl StreamsWorkload {
         Precondition::of(&self.io, self.spec.flush, self.spec.cache)
     }
 
-    fn warm(&self) -> bool {
-        self.spec.cache == Some(CacheState::Warm)
-    }
-
-    fn shared<'b>(&self, test_files: &'b TestFiles) -> &'b File {
-        self.precondition().file(test_files)
-    }
-
     /// Selects the next run of each stream's region or file, so that no device cache holds it.
     fn select_ranges(&mut self, iteration: Iteration, context: &RunContext<'_>) {
         let strategy = self.io.strategy();
@@ -112,7 +104,7 @@ impl StreamsWorkload {
             .map(|stream| {
                 let (file, start) = match self.own.get(stream as usize) {
                     Some(file) => (file, 0),
-                    None => (self.shared(context.test_files()), stream * region),
+                    None => (self.precondition().file(context.test_files()), stream * region),
                 };
                 FileRange { file: file.clone(), range: start + run.start..start + run.end }
             })
@@ -134,7 +126,7 @@ impl Workload for StreamsWorkload {
     fn needs(&self) -> Needs {
         let own = if self.spec.files == StreamFiles::Own { u64::from(self.spec.streams) * OWN } else { 0 };
         Needs {
-            warm: self.warm(),
+            warm: self.spec.cache == Some(CacheState::Warm),
             written: self.io.writes() && !self.io.direct(),
             extra: own,
             ..Needs::default()
@@ -159,7 +151,7 @@ impl Workload for StreamsWorkload {
             let file = |stream| test_files.random_file(&format!("stream-{stream}"), OWN);
             self.own = (1..=self.spec.streams).map(file).collect::<Result<_>>()?;
         }
-        let file = self.own.first().unwrap_or_else(|| self.shared(test_files));
+        let file = self.own.first().unwrap_or_else(|| self.precondition().file(test_files));
         let len = file.stamp()?.len;
         let strategy = self.io.plan(file, len)?;
         let room = len / if self.own.is_empty() { u64::from(self.spec.streams) } else { 1 };

@@ -151,18 +151,18 @@ pub(super) fn growth(labels: &Labels) -> Option<Growth> {
 /// The task of a cell, independent of the method; cells of one task may be compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TaskKey<'a> {
-    experiment: &'a str,
-    job: &'a str,
-    operation: &'a str,
+    pub(super) experiment: &'a str,
+    pub(super) job: &'a str,
+    pub(super) operation: &'a str,
     /// `sequential`, or another order.
-    order: &'a str,
-    end: End,
-    over: bool,
-    flush: Option<bool>,
-    file_bytes: Option<u64>,
+    pub(super) order: &'a str,
+    pub(super) end: End,
+    pub(super) over: bool,
+    pub(super) flush: Option<bool>,
+    pub(super) file_bytes: Option<u64>,
     /// Set for random requests: those of different sizes are different tasks.
-    request: Option<u64>,
-    variant: Option<&'a str>,
+    pub(super) request: Option<u64>,
+    pub(super) variant: Option<&'a str>,
 }
 
 impl<'a> TaskKey<'a> {
@@ -180,15 +180,6 @@ impl<'a> TaskKey<'a> {
             request: labels.request_bytes.filter(|_| !labels.is_sequential()),
             variant: labels.variant.as_deref(),
         }
-    }
-
-    /// The key without the job: `auto` competes for none.
-    pub(super) fn without_job(self) -> Self {
-        Self { job: "", ..self }
-    }
-
-    pub(super) fn without_experiment(self) -> Self {
-        Self { experiment: "", ..self }
     }
 }
 

@@ -8,7 +8,6 @@ use crate::document::{
     AccessMethod, Cell, FileState, JobKind, Labels, Operation, RateUnit, Recommendation, page_size,
 };
 use crate::simplicity::choose;
-use crate::stats::Estimate;
 
 /// Random requests of up to this many bytes are pages.
 const PAGE: u64 = 16 << 10;
@@ -26,21 +25,15 @@ pub(super) fn recommendations(input: &AdviceInput<'_>) -> Vec<Recommendation> {
     JobKind::ALL
         .into_iter()
         .filter_map(first)
-        .map(|(kind, end, best)| recommendation(kind, end, &best))
+        .map(|(kind, end, (chosen, fastest))| recommendation(kind, end, chosen, fastest))
         .collect()
 }
 
-/// The chosen cell of a job kind, and the fastest.
-pub(super) struct Best<'a> {
-    pub(super) chosen: EligibleCell<'a>,
-    fastest: EligibleCell<'a>,
-}
-
-/// The best cell of a job: the simplest of those within 5% of the fastest.
-pub(super) fn best<'a>(cells: &[EligibleCell<'a>]) -> Option<Best<'a>> {
+/// The best cell of a job, the simplest of those within 5% of the fastest; and the fastest.
+pub(super) fn best<'a>(cells: &[EligibleCell<'a>]) -> Option<(EligibleCell<'a>, EligibleCell<'a>)> {
     let (chosen, fastest) = choose(&cells.iter().map(|w| w.cell).collect::<Vec<&Cell>>())?;
     let of = |cell: &Cell| cells.iter().copied().find(|w| w.cell.id == cell.id);
-    Some(Best { chosen: of(chosen)?, fastest: of(fastest)? })
+    Some((of(chosen)?, of(fastest)?))
 }
 
 pub(super) fn cells<'a>(kind: JobKind, wanted: End, input: &AdviceInput<'a>) -> Vec<EligibleCell<'a>> {
@@ -88,17 +81,18 @@ pub(super) fn is_of(kind: JobKind, labels: &Labels) -> bool {
     }
 }
 
-fn recommendation(kind: JobKind, end: End, best: &Best<'_>) -> Recommendation {
-    let (labels, summary) = (best.chosen.labels, best.chosen.summary);
+fn recommendation(
+    kind: JobKind,
+    end: End,
+    chosen: EligibleCell<'_>,
+    fastest: EligibleCell<'_>,
+) -> Recommendation {
+    let (labels, summary) = (chosen.labels, chosen.summary);
     let (rate, unit) = match summary.requests_per_s.filter(|_| counts_requests(kind)) {
-        Some(requests) => {
-            let bytes = summary.rate.value / requests;
-            let Estimate { value, low, high } = summary.rate;
-            (Estimate { value: value / bytes, low: low / bytes, high: high / bytes }, RateUnit::Requests)
-        }
+        Some(requests) => (summary.rate.scaled(requests / summary.rate.value), RateUnit::Requests),
         None => (summary.rate, RateUnit::Bytes),
     };
-    let same = best.fastest.is_same_cell(&best.chosen);
+    let same = fastest.is_same_cell(&chosen);
     let reads = !matches!(kind, JobKind::BulkWrite | JobKind::Append);
     let doubt = if reads && summary.unproved > 0 { ", cache state unproved" } else { "" };
     Recommendation {
@@ -107,10 +101,10 @@ fn recommendation(kind: JobKind, end: End, best: &Best<'_>) -> Recommendation {
         method: describe(kind, labels),
         command: command(kind, labels),
         plain: plain(kind, labels),
-        cell: best.chosen.cell.id.clone(),
+        cell: chosen.cell.id.clone(),
         rate,
         unit,
-        no_difference_from: (!same).then(|| describe(kind, best.fastest.labels)),
+        no_difference_from: (!same).then(|| describe(kind, fastest.labels)),
     }
 }
 

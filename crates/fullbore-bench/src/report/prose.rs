@@ -253,14 +253,9 @@ fn roof(document: &Document) -> Option<String> {
     Some(format!("Share of the roof (memory, {}): {list}.", units::rate(roof.rate.value)))
 }
 
-struct Loss {
-    times: f64,
-    text: String,
-}
-
 /// The most costly choice: smallest request, least depth or slowest path, each against the best.
 fn waste(document: &Document) -> Option<String> {
-    let mut losses: Vec<Loss> = Vec::new();
+    let mut losses: Vec<(f64, String)> = Vec::new();
     let ordinary = |peak: &Peak| document.cell(&peak.cell).is_some_and(|cell| is_ordinary(&cell.labels));
     let ours = |p: &&Peak| ordinary(p) && p.series.labels.operation.is_transfer();
     for peak in document.findings.peaks.iter().filter(ours) {
@@ -283,9 +278,8 @@ fn waste(document: &Document) -> Option<String> {
             losses.extend(loss(cell, other, &instead));
         }
     }
-    losses.sort_by(|a, b| b.times.total_cmp(&a.times));
-    let first = losses.first()?;
-    Some(format!("Largest loss: {}.", first.text))
+    losses.sort_by(|a, b| b.0.total_cmp(&a.0));
+    Some(format!("Largest loss: {}.", losses.first()?.1))
 }
 
 /// Difference between two cells of a path in request size or depth, if `other` has less of it.
@@ -307,8 +301,8 @@ fn same_path(best: &Cell, other: &Cell) -> Option<String> {
     Some(format!("with {what} ({})", method_text(&with)))
 }
 
-/// A loss, if the ratio's interval confirms it.
-fn loss(best: &Cell, other: &Cell, instead: &str) -> Option<Loss> {
+/// The ratio of a loss, and its text, if the ratio's interval confirms it.
+fn loss(best: &Cell, other: &Cell, instead: &str) -> Option<(f64, String)> {
     let comparison = best.compared_with(other).filter(|c| c.verdict == Verdict::Faster)?;
     let labels = &other.labels;
     let doing = if labels.operation == Operation::Read { "a read" } else { "a write" };
@@ -317,10 +311,7 @@ fn loss(best: &Cell, other: &Cell, instead: &str) -> Option<Loss> {
     let ratio = comparison.ratio;
     let [value, low, high] = [ratio.value, ratio.low, ratio.high].map(units::significant);
     let doing = doing.replacen(' ', &format!(" {kind}"), 1);
-    Some(Loss {
-        times: ratio.value,
-        text: format!("{doing} {instead} takes {value} times as long ({low}–{high})"),
-    })
+    Some((ratio.value, format!("{doing} {instead} takes {value} times as long ({low}–{high})")))
 }
 
 fn quality(document: &Document) -> String {

@@ -6,7 +6,7 @@ use super::panels::{Panel, split};
 use super::pipeline_chart;
 use super::plot_charts::{ChartLine, Cluster, LineChart, Point, clusters};
 use super::prose::spanned;
-use super::row_charts::{Range, RangeChart, Stack, StackChart, percentile_style};
+use super::row_charts::{Range, Stack, percentile_style, percentiles, shares};
 use crate::document::{Axis, Cell, Latency, Phases, Series, Stage};
 use crate::stats::{Bootstrap, Estimate, jain, median};
 use crate::units;
@@ -141,10 +141,8 @@ impl ChartBuilder<'_> {
         }
         ranges.sort_by(|a, b| a.seconds[0].total_cmp(&b.seconds[0]));
         let spoken: Vec<String> = ranges.iter().map(|r| format!("{}: {}", r.name, r.text)).collect();
-        let percentiles = PERCENTILES.map(|p| p.0).to_vec();
-        let chart = RangeChart { percentiles, ranges };
         let caption = format!("Request time{}", panel.suffix());
-        self.add("latency", caption, " Lowest median first.", &spoken, chart.picture());
+        self.add("latency", caption, " Lowest median first.", &spoken, percentiles(&ranges));
     }
 
     pub(super) fn phases(&mut self, lines: &[&Series]) {
@@ -195,9 +193,8 @@ impl ChartBuilder<'_> {
         } else {
             " Right: total time of a request."
         };
-        let chart = StackChart { parts: PARTS.to_vec(), stacks };
         let caption = format!("Phases of a request{of}");
-        self.add("phases", caption, described, &spoken, chart.picture());
+        self.add("phases", caption, described, &spoken, shares(&stacks));
     }
 
     pub(super) fn fairness(&mut self, lines: &[&Series]) {

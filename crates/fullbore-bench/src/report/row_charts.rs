@@ -2,6 +2,7 @@
 
 use super::panels::{LineStyle, marker};
 use super::picture::{Key, Picture};
+use super::request_figures::{PARTS, PERCENTILES};
 use super::scale::{Scale, along, tick_text, title_below, trimmed};
 use crate::block::html::{escape, svg_text};
 use crate::stats::Estimate;
@@ -100,95 +101,81 @@ pub(super) struct Stack {
     pub(super) name: String,
     /// The whole as text with its unit, at the end of the bar.
     pub(super) text: String,
-    /// The size of each part, in the order of the chart's parts; 0 if unknown.
+    /// The size of each of the [`PARTS`]; 0 if unknown.
     pub(super) sizes: Vec<f64>,
     pub(super) tips: Vec<String>,
 }
 
 /// A chart of bars of full length, so that shares can be compared.
-pub(super) struct StackChart {
-    pub(super) parts: Vec<(&'static str, usize)>,
-    pub(super) stacks: Vec<Stack>,
-}
-
-impl StackChart {
-    pub(super) fn picture(&self) -> Picture {
-        let (top, row, height) = (6.0, 36.0, 15.0);
-        let bottom = top + row * self.stacks.len() as f64 + 4.0;
-        let x = Scale::shares(LEFT, RIGHT);
-        let quarter = |share: f64| format!("{:.0}%", share * 100.0);
-        let mut svg = frame(&x, (top, bottom), "share of a request’s time", quarter);
-        for (number, stack) in self.stacks.iter().enumerate() {
-            let heading = heading(top + row * number as f64 + 13.0, &stack.name, 44, &stack.text);
-            svg += &format!("<g class=\"point\">{heading}</g>\n");
-        }
-        for (part, (_, colour)) in self.parts.iter().enumerate() {
-            svg += &format!("<g class=\"series c{colour}\" data-line=\"{part}\">\n");
-            for (number, stack) in self.stacks.iter().enumerate() {
-                let (whole, size) = (stack.sizes.iter().sum::<f64>(), stack.sizes[part]);
-                if whole <= 0.0 || size <= 0.0 {
-                    continue;
-                }
-                svg += &format!(
-                    "<g class=\"point\"><title>{}</title><rect class=\"part\" x=\"{:.1}\" y=\"{:.1}\" \
-                     width=\"{:.1}\" height=\"{height}\"/></g>\n",
-                    escape(&stack.tips[part]),
-                    x.place(stack.sizes[..part].iter().sum::<f64>() / whole),
-                    top + row * number as f64 + 18.0,
-                    size / whole * (RIGHT - LEFT)
-                );
-            }
-            svg += "</g>\n";
-        }
-        picture(bottom, svg, self.parts.iter().map(|(name, colour)| Key::patch(*colour, name)).collect())
+pub(super) fn shares(stacks: &[Stack]) -> Picture {
+    let (top, row, height) = (6.0, 36.0, 15.0);
+    let bottom = top + row * stacks.len() as f64 + 4.0;
+    let x = Scale::shares(LEFT, RIGHT);
+    let quarter = |share: f64| format!("{:.0}%", share * 100.0);
+    let mut svg = frame(&x, (top, bottom), "share of a request’s time", quarter);
+    for (number, stack) in stacks.iter().enumerate() {
+        let heading = heading(top + row * number as f64 + 13.0, &stack.name, 44, &stack.text);
+        svg += &format!("<g class=\"point\">{heading}</g>\n");
     }
+    for (part, (_, colour)) in PARTS.iter().enumerate() {
+        svg += &format!("<g class=\"series c{colour}\" data-line=\"{part}\">\n");
+        for (number, stack) in stacks.iter().enumerate() {
+            let (whole, size) = (stack.sizes.iter().sum::<f64>(), stack.sizes[part]);
+            if whole <= 0.0 || size <= 0.0 {
+                continue;
+            }
+            svg += &format!(
+                "<g class=\"point\"><title>{}</title><rect class=\"part\" x=\"{:.1}\" y=\"{:.1}\" \
+                 width=\"{:.1}\" height=\"{height}\"/></g>\n",
+                escape(&stack.tips[part]),
+                x.place(stack.sizes[..part].iter().sum::<f64>() / whole),
+                top + row * number as f64 + 18.0,
+                size / whole * (RIGHT - LEFT)
+            );
+        }
+        svg += "</g>\n";
+    }
+    picture(bottom, svg, PARTS.iter().map(|(name, colour)| Key::patch(*colour, name)).collect())
 }
 
 pub(super) struct Range {
     pub(super) name: String,
     pub(super) text: String,
-    /// The percentiles in seconds, rising.
+    /// The [`PERCENTILES`] in seconds, rising.
     pub(super) seconds: Vec<f64>,
     pub(super) tips: Vec<String>,
 }
 
 /// A chart of percentiles on a logarithmic axis.
-pub(super) struct RangeChart {
-    pub(super) percentiles: Vec<&'static str>,
-    pub(super) ranges: Vec<Range>,
-}
-
-impl RangeChart {
-    pub(super) fn picture(&self) -> Picture {
-        let (top, row, line) = (6.0, 36.0, 25.0);
-        let values = || self.ranges.iter().flat_map(|r| r.seconds.iter().copied()).filter(|s| *s > 0.0);
-        let (lowest, highest) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
-        let x = Scale::logarithmic(lowest, highest, 12.0, 500.0);
-        let bottom = top + row * self.ranges.len() as f64 + 4.0;
-        let mut svg = frame(&x, (top, bottom), "request time (logarithmic)", short);
-        for (number, range) in self.ranges.iter().enumerate() {
-            let top = top + row * number as f64;
-            let ends = (range.seconds.first().copied(), range.seconds.last().copied());
-            let (from, to) = (x.place(ends.0.unwrap_or(lowest)), x.place(ends.1.unwrap_or(highest)));
-            let (heading, y) = (heading(top + 13.0, &range.name, 34, &range.text), top + line);
-            svg += &format!(
-                "<g class=\"point\">{heading}<path class=\"axis\" d=\"M{from:.1} {y:.1}H{to:.1}\"/></g>\n"
-            );
-        }
-        for percentile in 0..self.percentiles.len() {
-            let look = percentile_style(percentile);
-            svg += &format!("<g class=\"series {}\" data-line=\"{percentile}\">\n", look.classes());
-            for (number, range) in self.ranges.iter().enumerate() {
-                let Some(&seconds) = range.seconds.get(percentile).filter(|s| **s > 0.0) else { continue };
-                let mark = marker(look.marker, x.place(seconds), top + row * number as f64 + line);
-                let tip = escape(&range.tips[percentile]);
-                svg += &format!("<g class=\"point\"><title>{tip}</title>{mark}</g>\n");
-            }
-            svg += "</g>\n";
-        }
-        let key = |(i, name): (usize, &&str)| Key::line(percentile_style(i), name);
-        picture(bottom, svg, self.percentiles.iter().enumerate().map(key).collect())
+pub(super) fn percentiles(ranges: &[Range]) -> Picture {
+    let (top, row, line) = (6.0, 36.0, 25.0);
+    let values = || ranges.iter().flat_map(|r| r.seconds.iter().copied()).filter(|s| *s > 0.0);
+    let (lowest, highest) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+    let x = Scale::logarithmic(lowest, highest, 12.0, 500.0);
+    let bottom = top + row * ranges.len() as f64 + 4.0;
+    let mut svg = frame(&x, (top, bottom), "request time (logarithmic)", short);
+    for (number, range) in ranges.iter().enumerate() {
+        let top = top + row * number as f64;
+        let ends = (range.seconds.first().copied(), range.seconds.last().copied());
+        let (from, to) = (x.place(ends.0.unwrap_or(lowest)), x.place(ends.1.unwrap_or(highest)));
+        let (heading, y) = (heading(top + 13.0, &range.name, 34, &range.text), top + line);
+        svg += &format!(
+            "<g class=\"point\">{heading}<path class=\"axis\" d=\"M{from:.1} {y:.1}H{to:.1}\"/></g>\n"
+        );
     }
+    for percentile in 0..PERCENTILES.len() {
+        let look = percentile_style(percentile);
+        svg += &format!("<g class=\"series {}\" data-line=\"{percentile}\">\n", look.classes());
+        for (number, range) in ranges.iter().enumerate() {
+            let Some(&seconds) = range.seconds.get(percentile).filter(|s| **s > 0.0) else { continue };
+            let mark = marker(look.marker, x.place(seconds), top + row * number as f64 + line);
+            let tip = escape(&range.tips[percentile]);
+            svg += &format!("<g class=\"point\"><title>{tip}</title>{mark}</g>\n");
+        }
+        svg += "</g>\n";
+    }
+    let keys = PERCENTILES.iter().enumerate().map(|(i, (name, _))| Key::line(percentile_style(i), name));
+    picture(bottom, svg, keys.collect())
 }
 
 /// A percentile's style, the same in every chart of latencies.

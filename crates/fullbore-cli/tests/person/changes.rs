@@ -83,23 +83,6 @@ fn truncated_input_leaves_the_old_output() {
     }
 }
 
-/// Calls `change` repeatedly, with an increasing number, while a program runs to its end with `input` from a pipe.
-fn while_changing(command: &mut Command, input: &[u8], mut change: impl FnMut(u64) + Send) -> Finished {
-    let over = AtomicBool::new(false);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut number = 0;
-            while !over.load(Ordering::Relaxed) {
-                change(number);
-                number += 1;
-            }
-        });
-        let ended = run_with(command, input);
-        over.store(true, Ordering::Relaxed);
-        ended
-    })
-}
-
 #[test]
 fn modified_input_is_an_error() {
     let dir = TestDir::new();
@@ -111,11 +94,11 @@ fn modified_input_is_an_error() {
         ("cmp - in", 64 << 20, &["cmp: ", "in", "modified while"]),
     ] {
         let input = dir.file("in", &data);
-        let ended = while_changing(&mut dir.command(words), &data, |number| {
+        let change = |number: u64| {
             write_at(&input, b"x", from + number);
             sleep(Duration::from_millis(2));
-        });
-        ended.fails(3, told);
+        };
+        meanwhile(change, || run_with(&mut dir.command(words), &data)).fails(3, told);
     }
     // In place, the run itself modifies the file.
     dir.run("transform shift:1 --in-place in").succeeds();
@@ -156,8 +139,7 @@ fn modified_small_input_is_an_error() {
             None => dir.command(words),
         };
         let Some(mut command) = traced(&options, NULL.as_ref(), &command) else { return };
-        let ended = while_changing(&mut command, b"", change);
-        ended.fails(3, &["modified while"]);
+        meanwhile(change, || run_with(&mut command, b"")).fails(3, &["modified while"]);
         assert!(!dir.at("out").exists(), "{words:?}");
     }
 }
@@ -173,11 +155,11 @@ fn verified_copy_detects_changes_through_a_mapping() {
     let mut last = file.map_writable(LENGTH - 8..LENGTH).unwrap();
     for options in ["--verify", "--verify --resume"] {
         let mut command = dir.command(&format!("copy --reflink=never {options} in out"));
-        let ended = while_changing(&mut command, b"", |number| {
+        let change = |number: u64| {
             first.write_all_at(&number.to_le_bytes(), 0).unwrap();
             last.write_all_at(&number.to_le_bytes(), 0).unwrap();
-        });
-        ended.fails(3, &["modified while"]);
+        };
+        meanwhile(change, || run_with(&mut command, b"")).fails(3, &["modified while"]);
         assert!(!dir.at("out").exists(), "{options:?}");
     }
     let source = fs::read(&path).unwrap();

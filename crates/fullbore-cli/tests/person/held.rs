@@ -11,19 +11,15 @@ fn exchanged(one: &Path, other: &Path, work: impl FnOnce()) -> bool {
     if or_skip("exchanged names", swap().and_then(|()| swap())).is_none() {
         return false;
     }
-    let over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let swapping = scope.spawn(|| {
-            let mut odd = false;
-            while !over.load(Ordering::Relaxed) || odd {
-                swap().unwrap();
-                odd = !odd;
-            }
-        });
-        work();
-        over.store(true, Ordering::Relaxed);
-        swapping.join().unwrap();
-    });
+    let mut odd = false;
+    let exchange = |_| {
+        swap().unwrap();
+        odd = !odd;
+    };
+    meanwhile(exchange, work);
+    if odd {
+        swap().unwrap();
+    }
     true
 }
 

@@ -26,7 +26,7 @@ use fullbore::sys;
 #[cfg(unix)]
 pub(crate) use fullbore_testkit::ground::fifo;
 pub(crate) use fullbore_testkit::ground::{NULL, bytes, names};
-pub(crate) use fullbore_testkit::{assert_eventually, cases, or_skip};
+pub(crate) use fullbore_testkit::{assert_eventually, cases, meanwhile, or_skip};
 #[cfg(unix)]
 pub(crate) use rustix::process::{Pid, Signal};
 pub(crate) use serde_json::{Value, json};

@@ -272,6 +272,8 @@ pub fn read_text(from: impl Read, limit: u64) -> io::Result<String> {
 mod tests {
     use std::time::{Duration, Instant, UNIX_EPOCH};
 
+    use fullbore_testkit::meanwhile;
+
     use super::*;
 
     #[test]
@@ -316,20 +318,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         let writer = fs::File::create(&path).unwrap();
-        let done = std::sync::atomic::AtomicBool::new(false);
-        let kinds: Vec<ErrorKind> = std::thread::scope(|scope| {
-            scope.spawn(|| {
-                while !done.load(Ordering::Relaxed) {
-                    writer.set_len(1 << 20).unwrap();
-                    writer.set_len(0).unwrap();
-                }
-            });
+        let change = |_| [1 << 20, 0].into_iter().for_each(|len| writer.set_len(len).unwrap());
+        let kinds = meanwhile(change, || {
             let end = Instant::now() + Duration::from_secs(10);
             let mut kinds = Vec::new();
             while kinds.len() < 100 && Instant::now() < end {
                 kinds.extend(read(&path).err().map(|error| error.kind()));
             }
-            done.store(true, Ordering::Relaxed);
             kinds
         });
         if kinds.is_empty() {

@@ -15,6 +15,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::future::Future;
 use std::io::PipeWriter;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
@@ -59,6 +60,14 @@ unsafe impl GlobalAlloc for Counting {
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
+
+/// Runs a test on another thread; fails with `why` if it has not ended after 20 s.
+#[track_caller]
+fn in_time(why: &str, test: impl FnOnce() + Send + 'static) {
+    let (done, ended) = channel();
+    std::thread::spawn(move || done.send(catch_unwind(AssertUnwindSafe(test))));
+    ended.recv_timeout(Duration::from_secs(20)).expect(why).unwrap();
+}
 
 /// Starts a call that has a thread and a place of the driver until the sender is dropped.
 fn blocking_call(driver: &Driver) -> (Sender<()>, BlockingCall<AsyncFile>) {

@@ -118,8 +118,7 @@ fn a_writer_of_a_pipe_that_leaves_at_once_is_not_missed() {
         fullbore_testkit::ground::fifo(&path);
         path
     };
-    let (done, ended) = channel();
-    std::thread::spawn(move || {
+    in_time("an open waits for another writer", move || {
         for round in 0..30 {
             let path = pipe(&round.to_string());
             let writer = std::thread::spawn({
@@ -142,9 +141,7 @@ fn a_writer_of_a_pipe_that_leaves_at_once_is_not_missed() {
         let flags = |file: &File| fullbore_io::sys::status_flags(file).unwrap();
         assert_eq!(flags(file.file()), flags(&File::open(&path).unwrap()));
         drop(writer.join().unwrap());
-        done.send(()).unwrap();
     });
-    ended.recv_timeout(Duration::from_secs(20)).expect("an open waits for another writer");
 }
 
 /// The threads that wait in an open whose future was dropped are not those of the driver.

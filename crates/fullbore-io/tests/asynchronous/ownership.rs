@@ -149,7 +149,7 @@ fn a_read_of_a_device_outlives_the_thread_that_started_it() {
 #[test]
 fn calls_end_where_no_thread_can_be_started() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let test = || {
+    in_time("a call is pending", || {
         let maps = File::open("/proc/self/maps").unwrap();
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("pipe");
@@ -191,10 +191,7 @@ fn calls_end_where_no_thread_can_be_started() {
         let reads = std::thread::spawn(move || reader.read_exact(&mut vec![0; 1 << 20]));
         assert_eq!(block_on(write).0.unwrap(), 1 << 20);
         reads.join().unwrap().unwrap();
-    };
-    let (done, ended) = channel();
-    std::thread::spawn(move || done.send(std::panic::catch_unwind(test)));
-    ended.recv_timeout(Duration::from_secs(20)).expect("a call is pending").unwrap();
+    });
 }
 
 /// A filter of system calls may forbid a thread to use a ring that exists.
@@ -217,7 +214,7 @@ fn a_ring_that_a_thread_may_not_enter_is_replaced_by_threads() {
         assert!(block_on(poll_once(first.as_mut())).is_none());
         let (piped, mut writer) = pipe(&driver);
         let file = cold(&driver);
-        let filtered = move || {
+        in_time("the driver is stopped", move || {
             let calls = [(libc::SYS_io_uring_enter, vec![])].into();
             let (allow, refuse) = (SeccompAction::Allow, SeccompAction::Errno(1));
             let filter = SeccompFilter::new(calls, allow, refuse, std::env::consts::ARCH.try_into().unwrap());
@@ -234,11 +231,7 @@ fn a_ring_that_a_thread_may_not_enter_is_replaced_by_threads() {
             assert!(block_on(poll_once(read.as_mut())).is_none());
             writer.write_all(b"abc").unwrap();
             assert_eq!(block_on(read).1, b"abc");
-        };
-        let (done, ended) = channel();
-        let test = std::panic::AssertUnwindSafe(filtered);
-        std::thread::spawn(move || done.send(std::panic::catch_unwind(test)));
-        ended.recv_timeout(Duration::from_secs(20)).expect("the driver is stopped").unwrap();
+        });
         assert!(block_on(cold(&driver).read_exact_at(vec![0; 1 << 20], 0)).1 == pattern(1 << 20));
         early.write_all(b"early").unwrap();
         assert_eq!(block_on(first).1, b"early");
@@ -259,8 +252,7 @@ fn a_dropped_waker_may_start_and_cancel_operations() {
             assert!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
         }
     }
-    let (done, ended) = channel();
-    std::thread::spawn(move || {
+    in_time("the driver waits for itself", || {
         for driver in drivers(1) {
             let (_dir, path) = temporary_file(b"old");
             let file = synced_file(&path, &driver);
@@ -282,7 +274,5 @@ fn a_dropped_waker_may_start_and_cancel_operations() {
             drop(first);
             drop(release);
         }
-        done.send(()).unwrap();
     });
-    ended.recv_timeout(Duration::from_secs(20)).expect("the driver waits for itself");
 }

@@ -145,32 +145,26 @@ fn pending_writes_of_named_pipes_and_terminals_do_not_stop_files() {
         };
         // More than the driver has threads.
         let ends: Vec<_> = (0..6).map(named).chain((0..6).map(|_| terminal())).collect();
-        let (done, ended) = channel();
-        std::thread::spawn({
-            let driver = driver.clone();
-            move || {
-                let files = ends.iter().map(|(_, file)| AsyncFile::new(file.clone(), &driver));
-                let mut writes: Vec<_> = files
-                    .map(|file| Box::pin(async move { file.write_all_at(pattern(1 << 20), 0).await.0 }))
-                    .collect();
-                for write in &mut writes {
-                    assert!(block_on(poll_once(write.as_mut())).is_none());
-                }
-                std::thread::sleep(Duration::from_millis(50));
-                use_a_file(&driver);
-                for ((mut reader, _file), write) in ends.into_iter().zip(writes) {
-                    let received = std::thread::spawn(move || {
-                        let mut bytes = vec![0; 1 << 20];
-                        reader.read_exact(&mut bytes).unwrap();
-                        bytes
-                    });
-                    assert_eq!(block_on(write).unwrap(), 1 << 20);
-                    assert!(received.join().unwrap() == pattern(1 << 20), "{:?}", driver.backend());
-                }
-                done.send(()).unwrap();
+        in_time("the driver is stopped", move || {
+            let files = ends.iter().map(|(_, file)| AsyncFile::new(file.clone(), &driver));
+            let mut writes: Vec<_> = files
+                .map(|file| Box::pin(async move { file.write_all_at(pattern(1 << 20), 0).await.0 }))
+                .collect();
+            for write in &mut writes {
+                assert!(block_on(poll_once(write.as_mut())).is_none());
+            }
+            std::thread::sleep(Duration::from_millis(50));
+            use_a_file(&driver);
+            for ((mut reader, _file), write) in ends.into_iter().zip(writes) {
+                let received = std::thread::spawn(move || {
+                    let mut bytes = vec![0; 1 << 20];
+                    reader.read_exact(&mut bytes).unwrap();
+                    bytes
+                });
+                assert_eq!(block_on(write).unwrap(), 1 << 20);
+                assert!(received.join().unwrap() == pattern(1 << 20), "{:?}", driver.backend());
             }
         });
-        ended.recv_timeout(Duration::from_secs(20)).expect("the driver is stopped");
     }
 }
 
@@ -256,15 +250,8 @@ fn abandoned_copies_of_pipes_stop_no_other_call() {
             // A call that no thread has taken would not be made.
             std::thread::sleep(Duration::from_millis(20));
         }
-        let (done, ended) = channel();
-        std::thread::spawn({
-            let driver = driver.clone();
-            move || {
-                use_a_file(&driver);
-                done.send(()).unwrap();
-            }
-        });
-        ended.recv_timeout(Duration::from_secs(10)).expect("the driver is stopped");
+        let same = driver.clone();
+        in_time("the driver is stopped", move || use_a_file(&same));
         drop((sources, writers));
         wait_for_load(&driver, (0, 0));
     }

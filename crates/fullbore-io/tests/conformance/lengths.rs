@@ -60,12 +60,7 @@ fn reads_of_every_length_at_every_offset() {
                         Ok(()) => assert!(data == expected, "{}", name()),
                         Err(error) => {
                             assert!(expected.len() < len, "{}: {error}", name());
-                            assert_eq!(
-                                error.kind(),
-                                fullbore_io::error::ErrorKind::UnexpectedEof,
-                                "{}",
-                                name()
-                            );
+                            assert_eq!(error.kind(), ErrorKind::UnexpectedEof, "{}", name());
                         }
                     }
                 }

@@ -7,7 +7,7 @@ mod waits;
 use std::fs;
 use std::io::{Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use fullbore::error::ErrorKind;
@@ -16,7 +16,7 @@ use fullbore::operation::{Encoding, Part, Search, Split};
 use fullbore::pattern::{
     Comparison, CopyEvent, CopyOptions, Executor, OrderedSender, Progress, Reflink, Sparse, Worker,
 };
-use fullbore::strategy::StrategySpec;
+use fullbore::strategy::{Plan, StrategySpec};
 use fullbore::{Job, fold_fn, op};
 use fullbore_testkit::ground::write_file;
 use tempfile::TempDir;
@@ -31,6 +31,16 @@ fn directory() -> (TempDir, PathBuf, Vec<u8>) {
     let (path, text) = (directory.path().join("text"), text());
     fs::write(&path, &text).unwrap();
     (directory, path, text)
+}
+
+/// Returns the job, and the list in which it records something of each of its plans.
+fn recording<T: Send + 'static>(
+    job: Job,
+    of: impl Fn(&Path, &Plan) -> T + Send + Sync + 'static,
+) -> (Job, Arc<Mutex<Vec<T>>>) {
+    let list = Arc::new(Mutex::new(Vec::new()));
+    let recorded = list.clone();
+    (job.on_plan(move |path, plan| recorded.lock().unwrap().push(of(path, plan))), list)
 }
 
 #[test]
@@ -86,13 +96,10 @@ fn comparisons_find_the_first_difference() {
     let (directory, path, mut text) = directory();
     assert_eq!(fullbore::compare(&path, &text[..]).unwrap(), Comparison::Equal);
     // The access method applies to the file, though not to the bytes.
-    let plans = Arc::new(Mutex::new(Vec::new()));
-    let seen = plans.clone();
     let job = Job::new().strategy("read=vectored,workers=1").unwrap();
-    let job = job.on_plan(move |_, plan| seen.lock().unwrap().push(plan.strategy.to_string()));
+    let (job, are_vectored) = recording(job, |_, plan| plan.strategy.to_string().contains("vectored"));
     assert_eq!(job.compare(&path, &text[..]).unwrap().0, Comparison::Equal);
-    let methods = plans.lock().unwrap().iter().map(|plan| plan.contains("vectored")).collect::<Vec<_>>();
-    assert_eq!(methods, [true, false]);
+    assert_eq!(*are_vectored.lock().unwrap(), [true, false]);
     text[2_000_000] ^= 1;
     let other = write_file(directory.path(), "other", &text);
     let (found, _) = Job::new().memory_limit(8 << 20).compare(&path, &other).unwrap();
@@ -229,26 +236,15 @@ fn settings_override_the_fields_of_a_strategy_in_any_order() {
     assert_eq!(*again.spec(), "depth=2,workers=2,budget=4M,cache=drop".parse().unwrap());
 }
 
-type RecordedPlans = Mutex<Vec<(PathBuf, String)>>;
-
-/// Returns a job that records the paths and read methods of its plans.
-fn recording() -> (Job, Arc<RecordedPlans>) {
-    let plans: Arc<RecordedPlans> = Arc::default();
-    let recorded = plans.clone();
-    let job = Job::new().strategy("read=buffered,request=64K").unwrap().on_plan(move |path, plan| {
-        let strategy = &plan.strategy;
-        let read = format!("{} {}", strategy.read.name, strategy.request);
-        recorded.lock().unwrap().push((path.to_owned(), read));
-    });
-    (job, plans)
-}
-
 #[test]
 fn every_pattern_reports_its_plans_before_it_runs() {
     let (directory, path, text) = directory();
     let (output, small) = (directory.path().join("output"), directory.path().join("small"));
     fs::write(&small, "a few bytes").unwrap();
-    let (job, plans) = recording();
+    let job = Job::new().strategy("read=buffered,request=64K").unwrap();
+    let (job, plans) = recording(job, |path, plan| {
+        (path.to_owned(), format!("{} {}", plan.strategy.read.name, plan.strategy.request))
+    });
     let planned = |wanted: &[&PathBuf]| {
         let found = std::mem::take(&mut *plans.lock().unwrap());
         let wanted: Vec<_> = wanted.iter().map(|&path| (path.clone(), "buffered 65536".to_owned())).collect();
@@ -287,12 +283,9 @@ fn generated_bytes_have_the_length_asked_for() {
 fn both_sides_of_a_comparison_are_read_alike() {
     let (directory, path, text) = directory();
     let short = write_file(directory.path(), "short", &text[..100_000]);
-    let plans: Arc<Mutex<Vec<String>>> = Arc::default();
-    let recorded = plans.clone();
-    let job = Job::new().on_plan(move |_, plan| {
+    let (job, plans) = recording(Job::new(), |_, plan| {
         let strategy = &plan.strategy;
-        let shape = format!("{} {} {}", strategy.workers, strategy.request, strategy.stripe);
-        recorded.lock().unwrap().push(shape);
+        format!("{} {} {}", strategy.workers, strategy.request, strategy.stripe)
     });
     for (left, right) in [(&path, &short), (&short, &path)] {
         assert!(matches!(job.compare(left, right).unwrap().0, Comparison::End(_)));
@@ -382,11 +375,8 @@ fn large_units_reduce_workers_and_depth() {
     let split = Split::Aligned(unit.try_into().unwrap());
     let sum =
         fold_fn(|| 0u64, |sum, bytes| *sum += bytes.len() as u64, |sum, more| *sum += more).split(split);
-    let seen = Arc::new(Mutex::new(Vec::new()));
-    let plans = seen.clone();
     let job = Job::new().strategy("read=uring,read-cache=keep,depth=8,request=64K,workers=4").unwrap();
-    let job =
-        job.memory_limit(2 << 20).on_plan(move |_, plan| plans.lock().unwrap().push(plan.strategy.clone()));
+    let (job, seen) = recording(job.memory_limit(2 << 20), |_, plan| plan.strategy.clone());
     match job.fold(&sum, &path) {
         Ok((found, _)) => assert_eq!(found, text.len() as u64),
         Err(error) => return println!("skipped: {error}"),

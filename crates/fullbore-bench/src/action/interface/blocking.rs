@@ -6,7 +6,7 @@ use std::io::{self, BufReader, BufWriter, IoSlice, IoSliceMut, Read, Seek, Write
 #[cfg(unix)]
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use fullbore::Result;
 use fullbore::buf::{Buf, Pool};
@@ -257,14 +257,7 @@ impl<F: PositionalIo> Interface for PositionalFile<F> {
         std::thread::scope(|scope| {
             let (one, next) = (&one, &next);
             let workload = move |file: &F, buffer: &mut Buf| {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    if index >= pass.count() {
-                        return Ok(());
-                    }
-                    let (offset, len) = pass.record(index);
-                    one(file, buffer, offset, len)?;
-                }
+                pass.untaken(next).try_for_each(|(offset, len)| one(file, buffer, offset, len))
             };
             let start = |(buffer, file)| {
                 let thread = std::thread::Builder::new().spawn_scoped(scope, move || workload(file, buffer));

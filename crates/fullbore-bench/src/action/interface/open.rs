@@ -5,6 +5,7 @@ use std::io::SeekFrom;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::{fmt, fs};
 
 use fullbore::Result;
@@ -222,6 +223,12 @@ impl Pass {
 
     pub(super) fn records(&self) -> impl Iterator<Item = (u64, usize)> + '_ {
         (0..self.count()).map(|index| self.record(index))
+    }
+
+    /// The records that no other caller takes by the same counter, the index of the next.
+    pub(super) fn untaken(&self, next: &AtomicU64) -> impl Iterator<Item = (u64, usize)> {
+        let indices = std::iter::repeat_with(move || next.fetch_add(1, Ordering::Relaxed));
+        indices.take_while(move |&index| index < self.count()).map(move |index| self.record(index))
     }
 
     pub(super) fn bytes(&self) -> u64 {

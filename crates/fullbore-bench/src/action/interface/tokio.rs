@@ -1,7 +1,7 @@
 //! `tokio::fs`: calls made by threads of the runtime, awaited by its tasks.
 
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
 use ::tokio::fs::File;
@@ -50,25 +50,12 @@ pub(super) fn open(config: &OpenConfig, _pool: &mut Pool) -> Result<Box<dyn Inte
     Ok(Box::new(TokioFile { tasks, config: config.clone() }))
 }
 
-fn counter() -> impl FnMut() -> u64 {
-    let mut next = 0;
-    move || {
-        next += 1;
-        next - 1
-    }
-}
-
 impl TokioTask {
-    /// Transfers the records with the numbers from `next`, until they run out.
-    async fn records(&mut self, pass: &Pass, mut next: impl FnMut() -> u64) -> io::Result<()> {
+    /// Transfers these records of a pass.
+    async fn records(&mut self, pass: &Pass, records: impl Iterator<Item = (u64, usize)>) -> io::Result<()> {
         let Self { file, data, bytes } = self;
         let mut here = None;
-        loop {
-            let index = next();
-            if index >= pass.count() {
-                break;
-            }
-            let (offset, len) = pass.record(index);
+        for (offset, len) in records {
             if here != Some(offset) {
                 file.seek(pass.seek(offset)).await?;
             }
@@ -94,7 +81,7 @@ impl Interface for TokioFile {
         };
         let runtime = runtime().map_err(failed)?;
         if let [task] = &mut self.tasks[..] {
-            return runtime.block_on(task.records(pass, counter())).map_err(failed);
+            return runtime.block_on(task.records(pass, pass.records())).map_err(failed);
         }
         // Each task takes the next record not yet taken.
         let next = Arc::new(AtomicU64::new(0));
@@ -103,7 +90,7 @@ impl Interface for TokioFile {
             .map(|mut task| {
                 let (next, pass) = (next.clone(), pass.clone());
                 runtime.spawn(async move {
-                    let done = task.records(&pass, || next.fetch_add(1, Ordering::Relaxed)).await;
+                    let done = task.records(&pass, pass.untaken(&next)).await;
                     (done, task)
                 })
             })

@@ -7,7 +7,6 @@ use std::time::Instant;
 use fullbore::Result;
 use fullbore::buf::Pool;
 use fullbore::error::{Error, ErrorKind};
-use fullbore::file::File;
 use fullbore::operation::generate::Stamped;
 
 use super::open::{Completion, Interface, InterfaceEntry, OpenConfig, Pass, Payload, RecordOrder};
@@ -18,7 +17,7 @@ use crate::action::workload::{
     ExpectedState, Iteration, ParsedWorkload, Ramp, RunContext, RunResult, Workload, repeat_until,
 };
 use crate::document::{CacheState, Labels, word};
-use crate::test_files::{Needs, TestFiles};
+use crate::test_files::Needs;
 
 /// Minimum number of calls per sample, in multiples of the concurrent calls.
 const LEAST: u64 = 4;
@@ -81,17 +80,13 @@ impl InterfaceWorkload {
         Precondition { writes, direct: spec.direct, flush, cache: spec.cache }
     }
 
-    fn existing_file<'b>(&self, test_files: &'b TestFiles) -> &'b File {
-        self.precondition().file(test_files)
-    }
-
     fn config(&self, context: &RunContext<'_>, len: u64) -> OpenConfig {
         let (spec, record) = (&self.spec, self.record());
         let vectors = spec.vectors.unwrap_or(1);
         let test_files = context.test_files();
         let (path, new) = match self.is_new() {
             true => (test_files.fresh.clone(), Some((len, spec.allocation.unwrap_or_default()))),
-            false => (self.existing_file(test_files).path().to_owned(), None),
+            false => (self.precondition().file(test_files).path().to_owned(), None),
         };
         let bytes = match self.writes() {
             true => Payload::written(Stamped::new(context.seed, record), record / vectors),
@@ -172,7 +167,7 @@ impl Workload for InterfaceWorkload {
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
         context.check_device(self.precondition().needs_device())?;
         if !self.is_new() {
-            let (file, len) = (self.existing_file(context.test_files()), context.test_files().len);
+            let (file, len) = (self.precondition().file(context.test_files()), context.test_files().len);
             at_least_one_request(file, (len, self.spec.order), self.spec.record.0)?;
         }
         // A trial open, to check that the interface works here.
@@ -193,7 +188,7 @@ impl Workload for InterfaceWorkload {
             self.ready = Some(PreparedRun { pass, config, pool, opened: None });
             return Ok(ExpectedState { device: precondition.device(), ..ExpectedState::default() });
         }
-        let state = precondition.prepare(vec![(self.existing_file(test_files).clone(), range)])?;
+        let state = precondition.prepare(vec![(precondition.file(test_files).clone(), range)])?;
         let opened = Some((self.entry.open)(&config, &mut pool)?);
         self.ready = Some(PreparedRun { pass, config, pool, opened });
         Ok(state)
@@ -245,12 +240,14 @@ impl Workload for InterfaceWorkload {
 
 #[cfg(test)]
 mod tests {
+    use fullbore::file::File;
     use fullbore::pattern::Progress;
 
     use std::sync::atomic::AtomicBool;
 
     use super::*;
     use crate::action::workload::DeviceIo;
+    use crate::test_files::TestFiles;
 
     const LEN: u64 = 16 << 20;
 

@@ -11,7 +11,6 @@ use std::time::Duration;
 use fullbore::Result;
 use fullbore::engine::Latencies;
 use fullbore::error::Error;
-use fullbore::file::File;
 use fullbore::lock::Mutex;
 use fullbore::pattern::{Order, Scope};
 use serde::Deserialize;
@@ -25,7 +24,7 @@ use super::workload::{
 };
 use crate::clock::Clock;
 use crate::document::{CacheState, Labels, Latency, word};
-use crate::test_files::{Needs, TestFiles};
+use crate::test_files::Needs;
 
 /// Minimum and maximum duration of a sample, in seconds.
 const SPAN: (f64, f64) = (0.05, 5.0);
@@ -152,10 +151,6 @@ impl LatencyWorkload {
         Precondition::of(&self.io, None, cache)
     }
 
-    fn file<'b>(&self, test_files: &'b TestFiles) -> &'b File {
-        self.precondition().file(test_files)
-    }
-
     fn order(&self, seed: u64, count: u64) -> Order {
         match self.spec.order {
             RequestOrder::Random => Order::Random { seed, count },
@@ -166,7 +161,7 @@ impl LatencyWorkload {
     /// Returns the requests per second of a closed loop with the same strategy, measured once per run.
     fn reached(&self, context: &RunContext<'_>) -> Result<f64> {
         let test_files = context.test_files();
-        let (file, strategy) = (self.file(test_files), self.io.strategy());
+        let (file, strategy) = (self.precondition().file(test_files), self.io.strategy());
         let direction = self.spec.direction;
         let name = format!(
             "{} {strategy} {direction:?} {:?} {:?}",
@@ -202,7 +197,7 @@ impl LatencyWorkload {
 
     fn serve(&self, number: u64, seconds: f64, context: &RunContext<'_>) -> Result<ServedRequests> {
         let strategy = self.io.strategy();
-        let file = self.file(context.test_files()).clone();
+        let file = self.precondition().file(context.test_files()).clone();
         let len = file.stamp()?.len;
         let blocks = len / strategy.request as u64;
         // A different part each time, so that no device cache holds it.
@@ -270,7 +265,7 @@ impl Workload for LatencyWorkload {
     fn open(&mut self, context: &RunContext<'_>) -> Result<()> {
         let test_files = context.test_files();
         context.check_device(!self.warm())?;
-        let file = self.file(test_files);
+        let file = self.precondition().file(test_files);
         self.io.open(file, (test_files.len, self.spec.order), context.seed)?;
         self.load = match (self.spec.load, self.spec.share) {
             (Some(load), _) => load,
@@ -284,7 +279,7 @@ impl Workload for LatencyWorkload {
     }
 
     fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
-        let file = self.file(context.test_files()).clone();
+        let file = self.precondition().file(context.test_files()).clone();
         let len = file.stamp()?.len;
         let pace = self.load * self.io.strategy().request as f64;
         self.seconds = (iteration.span as f64 / pace).clamp(SPAN.0, SPAN.1);

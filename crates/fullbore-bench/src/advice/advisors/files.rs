@@ -61,7 +61,7 @@ fn of_default(&(who, job, is): &CommonDefault, end: End, input: &AdviceInput<'_>
     let cells = cells(job, end, input);
     let usual = *cells.iter().find(|w| is(w.labels))?;
     let beside = beside(&usual, &cells);
-    let best = best(if beside.len() > 1 { &beside } else { &cells })?.chosen;
+    let (best, _) = best(if beside.len() > 1 { &beside } else { &cells })?;
     let (new, old) = (describe(job, best.labels), describe(job, usual.labels));
     let ratio = NamedRatio::faster((new.as_str(), best), (old.as_str(), usual))?;
     let per_second = |w: EligibleCell<'_>| match w.summary.requests_per_s {
@@ -144,7 +144,8 @@ fn of_choice(choice: &Choice, input: &AdviceInput<'_>) -> Option<Candidate> {
 const WINNER: &str = "cci-mtmm";
 
 pub(super) fn whole_files<'a>(input: &AdviceInput<'a>) -> Vec<Vec<EligibleCell<'a>>> {
-    grouped(&input.plain(), |w| TaskKey::of(w.cell).without_job())
+    // `auto` competes for no job.
+    grouped(&input.plain(), |w| TaskKey { job: "", ..TaskKey::of(w.cell) })
 }
 
 fn called(eligible: &EligibleCell<'_>, name: &str) -> bool {

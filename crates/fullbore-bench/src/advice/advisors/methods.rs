@@ -61,7 +61,7 @@ pub(in super::super) fn direct_pairs<'a>(input: &AdviceInput<'a>) -> Vec<Vec<Dir
     let same = |a: &Sweep<'a>, b: &Sweep<'a>, near: bool| match (a.first(), b.first()) {
         (Some((_, a)), Some((_, b))) => {
             let [a, b] = [a, b].map(|w| TaskKey::of(w.cell));
-            if near { a == b } else { a.without_experiment() == b.without_experiment() }
+            if near { a == b } else { a == TaskKey { experiment: a.experiment, ..b } }
         }
         _ => false,
     };

@@ -258,6 +258,7 @@ mod tests {
     use crate::pattern::progress::Progress;
     use fullbore_io::error::ErrorKind;
     use fullbore_io::probe;
+    use fullbore_testkit::meanwhile;
 
     /// Counts the lines of a file, for `map_ordered`.
     fn count(
@@ -280,22 +281,13 @@ mod tests {
             (Executor::new(&spec, &progress), File::open(&path).unwrap(), Worker::default());
         assert!(matches!(executor.at_once(&file, &mut worker).unwrap(), Arrival::Read(10)));
         assert_eq!(worker.buffer()[..10], *b"some bytes");
-        let done = std::sync::atomic::AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let writer = std::fs::File::options().write(true).open(&path).unwrap();
-                let mut second = 0;
-                while !done.load(std::sync::atomic::Ordering::Relaxed) {
-                    second += 1;
-                    writer
-                        .set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(second))
-                        .unwrap();
-                }
-            });
-            let error = (0..1_000_000).find_map(|_| executor.at_once(&file, &mut worker).err());
-            done.store(true, std::sync::atomic::Ordering::Relaxed);
-            assert_eq!(error.map(|error| error.kind()), Some(ErrorKind::Changed));
-        });
+        let writer = std::fs::File::options().write(true).open(&path).unwrap();
+        let change = |second| {
+            writer.set_modified(std::time::UNIX_EPOCH + Duration::from_secs(second)).unwrap();
+        };
+        let mut read = || executor.at_once(&file, &mut worker).err();
+        let error = meanwhile(change, || (0..1_000_000).find_map(|_| read()));
+        assert_eq!(error.map(|error| error.kind()), Some(ErrorKind::Changed));
     }
 
     /// A pipe that has no bytes yet does not keep the other workers from the files after it.

@@ -38,7 +38,7 @@ impl Search for Lines {
 
 /// Adds the offset to each byte: wrong if a part goes to another place.
 #[derive(Debug)]
-struct AddOffset;
+struct AddOffset(Split);
 
 impl std::fmt::Display for AddOffset {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -47,16 +47,18 @@ impl std::fmt::Display for AddOffset {
 }
 
 impl AddOffset {
+    const BY_TWELVE: Self = Self(Split::Aligned(std::num::NonZero::new(12).unwrap()));
+
     fn of(bytes: &[u8]) -> Vec<u8> {
         let mut sums = vec![0; bytes.len()];
-        Self.apply(0, bytes, &mut sums);
+        Self::BY_TWELVE.apply(0, bytes, &mut sums);
         sums
     }
 }
 
 impl Transform for AddOffset {
     fn split(&self) -> Split {
-        Split::Aligned(std::num::NonZero::new(12).unwrap())
+        self.0
     }
 
     fn apply(&self, offset: u64, source: &[u8], target: &mut [u8]) {
@@ -139,21 +141,8 @@ fn a_rule_for_folds_is_refused() {
     std::fs::write(&path, "a\nb\n").unwrap();
     let (input, output) =
         (File::open(&path).unwrap(), Output::replace(directory.path().join("output")).unwrap());
-    struct ByLines;
-    impl std::fmt::Display for ByLines {
-        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            f.write_str("by-lines")
-        }
-    }
-    impl Transform for ByLines {
-        fn split(&self) -> Split {
-            Split::Delimiter(b'\n')
-        }
-        fn apply(&self, _offset: u64, _source: &[u8], _target: &mut [u8]) {}
-        fn apply_in_place(&self, _offset: u64, _data: &mut [u8]) {}
-    }
-    let refused =
-        transform(&ByLines, &input, output, &Strategy::plain(), Durability::None, &Progress::default());
+    let (by_lines, plain) = (AddOffset(Split::Delimiter(b'\n')), Strategy::plain());
+    let refused = transform(&by_lines, &input, output, &plain, Durability::None, &Progress::default());
     assert_eq!(refused.unwrap_err().kind(), ErrorKind::Unsupported);
     assert!(!directory.path().join("output").exists());
 }
@@ -258,7 +247,7 @@ fn check_runs(bytes: &[u8], choice: RunStrategy<'_>, open: impl Fn(&dyn Fn(&File
         transform(operation, input, output, choice, Durability::None, &progress).unwrap();
         std::fs::read(&target).unwrap()
     };
-    open(&|input| assert!(transformed(&AddOffset, input) == AddOffset::of(bytes)));
+    open(&|input| assert!(transformed(&AddOffset::BY_TWELVE, input) == AddOffset::of(bytes)));
     open(&|input| assert!(transformed(&RunningSum(Mutex::default()), input) == RunningSum::of(bytes)));
 }
 
@@ -327,7 +316,7 @@ proptest! {
         }
 
         // In place, over the source of the output.
-        transform(&AddOffset, &input, Output::in_place(&path).unwrap(), choice, Durability::None, &progress).unwrap();
+        transform(&AddOffset::BY_TWELVE, &input, Output::in_place(&path).unwrap(), choice, Durability::None, &progress).unwrap();
         prop_assert!(std::fs::read(&path).unwrap() == AddOffset::of(&bytes));
     }
 }
