@@ -52,7 +52,7 @@ fn field(name: &str, cell: &Cell, position: usize, [labels, recorded]: [&Value; 
         "usable" => sample.usable().to_string(),
         "outlier" => {
             let outliers = cell.summary.as_ref().map(|summary| &summary.outliers);
-            outliers.is_some_and(|outliers| outliers.contains(&position)).to_string()
+            outliers.is_some_and(|outliers| outliers.binary_search(&position).is_ok()).to_string()
         }
         _ => match name.split_once('_') {
             Some((group @ ("latency" | "phases" | "steady"), part)) => text(&recorded[group][part]),

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fullbore::pattern::Progress;
-use fullbore::probe::{DeviceCounters, DeviceNumber};
+use fullbore::probe::{DeviceCounters, DeviceNumber, ProcessUsage};
 
 use crate::stats::Reading;
 
@@ -54,7 +54,7 @@ pub(crate) fn sum(recording: &Recording, places: impl Iterator<Item = usize> + C
         .collect()
 }
 
-/// Does the work while the counters are recorded.
+/// Does the work while the counters are recorded; also returns the user and system CPU time of the recording in seconds.
 ///
 /// The work's flag is set once `enough`, called after each reading, returns true; and at once if no thread can be started or
 /// the counters cannot be read, so that work which waits for the flag ends. The recording is then empty.
@@ -62,11 +62,11 @@ pub(crate) fn record<T>(
     counters: &Counters<'_>,
     mut enough: impl FnMut(&Recording) -> bool + Send,
     work: impl FnOnce(&AtomicBool) -> T,
-) -> (T, Recording) {
+) -> (T, Recording, (f64, f64)) {
     let (reached, ended) = (AtomicBool::new(false), AtomicBool::new(false));
     let Some(first) = counters.read() else {
         reached.store(true, Ordering::Relaxed);
-        return (work(&reached), Vec::new());
+        return (work(&reached), Vec::new(), (0.0, 0.0));
     };
     let start = Instant::now();
     let watch = || {
@@ -95,18 +95,20 @@ pub(crate) fn record<T>(
             }
         }
         reached.store(true, Ordering::Relaxed);
-        recording
+        let own = ProcessUsage::of_thread().unwrap_or_default();
+        (recording, (own.user, own.system))
     };
     thread::scope(|scope| {
         let Ok(watcher) = thread::Builder::new().spawn_scoped(scope, watch) else {
             reached.store(true, Ordering::Relaxed);
-            return (work(&reached), Vec::new());
+            return (work(&reached), Vec::new(), (0.0, 0.0));
         };
         // A panic of the work must end the watcher, too.
         let end = EndOnDrop { ended: &ended, thread: watcher.thread().clone() };
         let done = work(&reached);
         drop(end);
-        (done, watcher.join().unwrap_or_default())
+        let (recording, cpu) = watcher.join().unwrap_or_default();
+        (done, recording, cpu)
     })
 }
 
@@ -131,7 +133,7 @@ mod tests {
         let progress = Progress::default();
         let counters = Counters { devices: &[], writes: false, progress: &progress };
         let enough = |recording: &Recording| recording[0].last().is_some_and(|now| now.bytes >= 4e6);
-        let (moved, recording) = record(&counters, enough, |enough| {
+        let (moved, recording, _) = record(&counters, enough, |enough| {
             let mut moved = 0;
             while !enough.load(Ordering::Relaxed) {
                 progress.add(1 << 20);
@@ -151,7 +153,7 @@ mod tests {
     fn short_work_has_a_reading_after_it() {
         let progress = Progress::default();
         let counters = Counters { devices: &[], writes: false, progress: &progress };
-        let ((), recording) = record(&counters, |_| false, |_| progress.add(7));
+        let ((), recording, _) = record(&counters, |_| false, |_| progress.add(7));
         assert_eq!(recording[0].last().unwrap().bytes, 7.0);
     }
 
@@ -159,7 +161,7 @@ mod tests {
     fn unreadable_counters_end_work_that_waits() {
         let missing = DeviceNumber { major: 4095, minor: 1_048_575 };
         let counters = Counters { devices: &[missing], writes: false, progress: &Progress::default() };
-        let (ended, recording) =
+        let (ended, recording, _) =
             record(&counters, |_| false, |enough| while !enough.load(Ordering::Relaxed) {});
         assert_eq!((ended, recording.len()), ((), 0));
     }

@@ -60,6 +60,9 @@ fn sampled(
     }
     let spends =
         counters.as_ref().filter(|counters| workload.elastic() && limits.limits_samples(counters.writes));
+    // Cached work says nothing about the limits of a device.
+    let without_limits = DeviceLimits::default();
+    let ramp_limits = if counters.is_some() { limits } else { &without_limits };
     let ramp_counters =
         counters.unwrap_or(Counters { devices: &[], writes: false, progress: context.progress });
     if ramp > 0.0 || spends.is_some() {
@@ -67,7 +70,7 @@ fn sampled(
         let is_evicted = is_cold || expected.cache == Some(CacheState::Mixed);
         let reads = spends.is_some_and(|counters| !counters.writes);
         let mut bypassed = false;
-        limits.spend_credit(&ramp_counters, ramp, |ramp| match expected.ranges.as_slice() {
+        ramp_limits.spend_credit(&ramp_counters, ramp, |ramp| match expected.ranges.as_slice() {
             // Eviction after the ramp would be a pause, in which a limited device accumulates credit.
             [(file, _)] if is_evicted && reads && ramp_up_without_cache(file, ramp, context)? => {
                 bypassed = true;
@@ -87,9 +90,9 @@ fn sampled(
     let (device_before, system_before) = (device(), SystemUsage::now().ok());
     let usage_before = ProcessUsage::now().unwrap_or_default();
     let start_s = context.clock.seconds();
-    let (done, recording) = match &counters {
+    let (done, recording, recorder_cpu) = match &counters {
         Some(counters) => record(counters, |_| false, |_| workload.run(context)),
-        None => (workload.run(context), Recording::new()),
+        None => (workload.run(context), Recording::new(), (0.0, 0.0)),
     };
     let elapsed = context.clock.seconds() - start_s;
     let usage = ProcessUsage::now().unwrap_or_default().since(&usage_before);
@@ -102,8 +105,9 @@ fn sampled(
     workload.finish_measurement(&mut done)?;
     let children = done.children.unwrap_or_default();
     let (user_all, system_all) = (usage.user + children.0, usage.system + children.1);
-    let (user_s, system_s) =
-        ((user_all - done.setup_cpu.0).max(0.0), (system_all - done.setup_cpu.1).max(0.0));
+    let of_work = |all: f64, setup: f64, recorder: f64| (all - setup - recorder).max(0.0);
+    let user_s = of_work(user_all, done.setup_cpu.0, recorder_cpu.0);
+    let system_s = of_work(system_all, done.setup_cpu.1, recorder_cpu.1);
     let mut sample = Sample {
         start_s: context.earlier + start_s,
         bytes: done.bytes,

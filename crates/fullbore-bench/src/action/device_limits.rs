@@ -191,7 +191,8 @@ impl DeviceLimits {
     /// Returns the paces of the targets on which a limiter was seen.
     fn finite_paces(&self, counters: &Counters<'_>) -> Vec<PaceLimit> {
         let mut paces = self.paces(counters.writes, counters.devices);
-        paces.retain(PaceLimit::is_finite);
+        // A directory without a device has no counters beside those of the others.
+        paces.retain(|pace| pace.is_finite() && !pace.places.is_empty());
         paces
     }
 
@@ -222,7 +223,7 @@ impl DeviceLimits {
             let now = recording[0].last().map_or(0.0, |reading| reading.at);
             now >= least && (now >= SPENDING.max(least) || settled(recording, window))
         };
-        let (done, recording) = record(counters, enough, |enough| work(Ramp { least, enough }));
+        let (done, recording, _) = record(counters, enough, |enough| work(Ramp { least, enough }));
         let spent = recording.first().and_then(|series| series.last()).map_or(0.0, |reading| reading.at);
         if spent >= SPENDING && !settled(&recording, SPENDING / 2.0) {
             self.withdraw(counters, &recording);

@@ -9,8 +9,9 @@ const MARGIN: f64 = 1.1;
 /// Returns the regime of a sample by the credit that continuous transfer found in its direction: `Burst` above the sustained
 /// rate of a device with a burst, which the search for limiters may have missed; otherwise, of an unknown regime, `Sustained`
 /// up to the rate at which bytes were transferred continuously, if that was steady. `None` if the regime remains as it is: a
-/// faster sample may have spent a credit that was gone when the transfer began.
-pub(crate) fn regime_by_credit(sample: &Sample, credit: &[DeviceCredit]) -> Option<Regime> {
+/// faster sample may have spent a credit that was gone when the transfer began. `as_sent`: the requests of the sample reach the
+/// device as they are, so that a limit on requests applies to them.
+pub(crate) fn regime_by_credit(sample: &Sample, credit: &[DeviceCredit], as_sent: bool) -> Option<Regime> {
     if !matches!(sample.regime, Some(Regime::Unknown | Regime::Sustained)) || sample.course.is_some() {
         return None;
     }
@@ -23,7 +24,7 @@ pub(crate) fn regime_by_credit(sample: &Sample, credit: &[DeviceCredit]) -> Opti
     let exceeds = |found: &DeviceCredit| {
         let pace = match found.unit {
             RateUnit::Bytes => Some(sample.rate()),
-            RateUnit::Requests => sample.requests_per_s(),
+            RateUnit::Requests => sample.requests_per_s().filter(|_| as_sent),
         };
         pace.is_some_and(|pace| share * pace > MARGIN * found.fit.sustained.value)
     };
@@ -81,32 +82,32 @@ mod tests {
     #[test]
     fn a_credit_separates_burst_and_sustained_samples_of_its_direction() {
         let writes = [credit("write", RateUnit::Bytes, 1.69e9, true, true)];
-        assert_eq!(regime_by_credit(&sample(6_400_000_000, true), &writes), Some(Regime::Burst));
-        assert_eq!(regime_by_credit(&sample(1_700_000_000, true), &writes), Some(Regime::Sustained));
-        assert_eq!(regime_by_credit(&sample(6_400_000_000, false), &writes), None, "reads");
+        assert_eq!(regime_by_credit(&sample(6_400_000_000, true), &writes, true), Some(Regime::Burst));
+        assert_eq!(regime_by_credit(&sample(1_700_000_000, true), &writes, true), Some(Regime::Sustained));
+        assert_eq!(regime_by_credit(&sample(6_400_000_000, false), &writes, true), None, "reads");
         let limited = |rate| Sample { regime: Some(Regime::Sustained), ..sample(rate, true) };
-        assert_eq!(regime_by_credit(&limited(6_400_000_000), &writes), Some(Regime::Burst), "missed");
-        assert_eq!(regime_by_credit(&limited(1_700_000_000), &writes), None);
+        assert_eq!(regime_by_credit(&limited(6_400_000_000), &writes, true), Some(Regime::Burst), "missed");
+        assert_eq!(regime_by_credit(&limited(1_700_000_000), &writes, true), None);
         let none = [credit("write", RateUnit::Bytes, 6e9, false, true)];
-        assert_eq!(regime_by_credit(&sample(6_500_000_000, true), &none), Some(Regime::Sustained));
-        assert_eq!(regime_by_credit(&sample(6_800_000_000, true), &none), None, "of an earlier credit?");
+        assert_eq!(regime_by_credit(&sample(6_500_000_000, true), &none, true), Some(Regime::Sustained));
+        assert_eq!(regime_by_credit(&sample(6_800_000_000, true), &none, true), None, "of an earlier credit?");
         let varying = [credit("write", RateUnit::Bytes, 6e9, false, false)];
-        assert_eq!(regime_by_credit(&sample(6_400_000_000, true), &varying), None);
+        assert_eq!(regime_by_credit(&sample(6_400_000_000, true), &varying, true), None);
     }
 
     #[test]
     fn a_credit_of_requests_limits_requests_only() {
         let requests = [credit("read", RateUnit::Requests, 100.0, true, true)];
-        assert_eq!(regime_by_credit(&sample(200 << 20, false), &requests), Some(Regime::Burst));
-        assert_eq!(regime_by_credit(&sample(50 << 20, false), &requests), None, "its bytes are unknown");
+        assert_eq!(regime_by_credit(&sample(200 << 20, false), &requests, true), Some(Regime::Burst));
+        assert_eq!(regime_by_credit(&sample(50 << 20, false), &requests, true), None, "its bytes are unknown");
     }
 
     #[test]
     fn a_half_cached_range_is_judged_by_the_bytes_of_the_device() {
         let credit = [credit("read", RateUnit::Bytes, 1e9, true, true)];
         let half = Sample { device_read_bytes: Some(900_000_000), ..sample(1_800_000_000, false) };
-        assert_eq!(regime_by_credit(&half, &credit), Some(Regime::Sustained));
-        assert_eq!(regime_by_credit(&sample(1_800_000_000, false), &credit), Some(Regime::Burst));
+        assert_eq!(regime_by_credit(&half, &credit, true), Some(Regime::Sustained));
+        assert_eq!(regime_by_credit(&sample(1_800_000_000, false), &credit, true), Some(Regime::Burst));
     }
 
     #[test]

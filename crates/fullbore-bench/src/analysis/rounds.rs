@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::document::{AccessMethod, CacheState, Cell, Labels, Latency, PeerRatio, Regret, Sample, Summary};
 use crate::stats::{
-    Bootstrap, DEFAULT_MARGIN, Estimate, FEWEST_PAIRS, RatioComparison, compare_paired, compare_rates, median,
+    Bootstrap, DEFAULT_MARGIN, Estimate, FEWEST_PAIRS, FEWEST_SAMPLES, RatioComparison, compare_paired,
+    compare_rates, median,
 };
 
 /// Compares samples of the same round, so that common conditions (load, heat, credit) cancel out; all if few are common, or if
@@ -51,7 +52,11 @@ pub fn regrets(cells: &[Cell]) -> Vec<Regret> {
                 theirs = best.counted().collect();
             }
             let comparison = compare_in_rounds(&theirs, &own)?;
-            let Estimate { value, low, high } = comparison.ratio;
+            let Estimate { value, mut low, mut high } = comparison.ratio;
+            if theirs.len().min(own.len()) < FEWEST_SAMPLES {
+                // So few can differ by chance, whatever their spread.
+                (low, high) = (low.min(1.0), high.max(1.0));
+            }
             let job = others.iter().map(|cell| cell.labels.job.as_str()).find(|job| !job.is_empty());
             let job = job.unwrap_or(&auto.labels.operation);
             Some(Regret {

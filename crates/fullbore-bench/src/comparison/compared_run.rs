@@ -166,7 +166,10 @@ impl CellChange {
         } else {
             change(Measure::CostPerMb, &|sample| Some(sample.charged_s() / (sample.bytes as f64 / 1e6)))
         };
-        let latency = change(Measure::LatencyP99, &|sample| sample.latency.map(|latency| latency.p99_s));
+        // Of fewer requests it is the maximum, which grows with their number.
+        let latency = change(Measure::LatencyP99, &|sample| {
+            sample.latency.filter(|_| sample.requests >= 100).map(|latency| latency.p99_s)
+        });
         Some(Self {
             id: this.id.clone(),
             baseline_id: baseline.id.clone(),
@@ -211,6 +214,11 @@ pub(super) fn same_regime(baseline: &Cell, this: &Cell) -> Result<(), String> {
 
 fn notes(baseline: &Cell, this: &Cell) -> Vec<String> {
     let mut notes: Vec<String> = label_changes(&baseline.labels, &this.labels);
+    if let (Some(before), Some(now)) = (baseline.regime(), this.regime())
+        && before != now
+    {
+        notes.push(format!("regime: {} → {}", word(before), word(now)));
+    }
     let length = |cell: &Cell| {
         let bytes: Vec<f64> = cell.counted().map(|s| s.bytes as f64).collect();
         median(&bytes).unwrap_or(0.0)

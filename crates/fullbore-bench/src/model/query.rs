@@ -173,10 +173,12 @@ impl Query {
         };
         // A change of the device, or of the number of disks, is about requests that reach them.
         let changes_device = self.device.is_some() || self.disks.is_some();
+        let mixed = key.cache == Some(CacheState::Mixed);
         let cache = match self.cache {
-            Some(CacheState::Cold) => device,
+            Some(CacheState::Cold) => device && !mixed,
             Some(CacheState::Warm) => !device,
-            _ => device || !changes_device,
+            Some(CacheState::Mixed) => mixed,
+            None => !mixed && (device || !changes_device),
         };
         // Without a method, more than one request in flight means one that can have them.
         let deep = self.depth == 1 || bypass || self.method.is_some();

@@ -192,9 +192,10 @@ impl DocumentBuilder {
             return;
         }
         for cell in cells {
-            let found: Vec<(usize, Regime)> = (0..cell.samples.len())
-                .filter_map(|place| Some((place, regime_by_credit(&cell.samples[place], &credit)?)))
-                .collect();
+            let as_sent = cell.labels.bypasses_cache() || cell.labels.is_random();
+            let by_credit = |place: usize| regime_by_credit(&cell.samples[place], &credit, as_sent);
+            let found: Vec<(usize, Regime)> =
+                (0..cell.samples.len()).filter_map(|place| Some((place, by_credit(place)?))).collect();
             if !found.is_empty() {
                 found.into_iter().for_each(|(place, regime)| cell.samples[place].regime = Some(regime));
                 self.resummarise(cell);

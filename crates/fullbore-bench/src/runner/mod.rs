@@ -223,14 +223,16 @@ fn create_file_sets(
         let needs = if index == 0 { needs } else { Needs { written: needs.written, ..Needs::default() } };
         let (total, free) = host::room(facts);
         let planned: &mut u64 = planned.entry(devices[index]).or_default();
-        let free = free.saturating_sub(*planned);
+        // Volumes of one pool have devices of their own.
+        let now = fullbore::sys::space_of(directory).map_or(u64::MAX, |space| space.available);
+        let free = free.saturating_sub(*planned).min(now);
         let fitting = match len {
             Some(size) => test_files::check(directory, size, free, total, needs).map(|()| size)?,
             None => {
                 let memory = machine.memory().unwrap_or(1 << 30);
                 let sharing = devices.iter().filter(|other| **other == devices[index]).count() as u64;
                 let in_memory = host::in_memory(facts);
-                test_files::suggest(directory, memory, free / sharing, total, in_memory, needs)?
+                test_files::suggest(directory, memory, (free, sharing), total, in_memory, needs)?
             }
         };
         let patience = (options.size.is_none() && index == 0).then_some(patience);

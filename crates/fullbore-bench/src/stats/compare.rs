@@ -53,7 +53,7 @@ impl RatioComparison {
 
 /// Minimum number of samples of each set for a verdict: three all above another three occur by chance in one case of
 /// ten. Correlated samples are never taken to be worth fewer, because the interval would then be the extremes.
-const FEWEST_SAMPLES: usize = 4;
+pub(crate) const FEWEST_SAMPLES: usize = 4;
 /// Minimum number of pairs for a verdict: five ratios all on one side of their true median occur in one case of
 /// sixteen, and the interval of fewer than six is their range.
 pub(crate) const FEWEST_PAIRS: usize = 6;

@@ -133,16 +133,16 @@ impl Needs {
     }
 }
 
-/// Chooses the length of the long files in bytes by memory and free space.
+/// Chooses the length of the long files in bytes by memory and free space, which `sharing` directories share.
 pub(crate) fn suggest(
     directory: &Path,
     memory: u64,
-    free: u64,
+    (free, sharing): (u64, u64),
     total: u64,
     in_memory: bool,
     needs: Needs,
 ) -> Result<u64> {
-    let room = free.saturating_sub(total / LEFT_FREE);
+    let room = free.saturating_sub(total / LEFT_FREE) / sharing;
     // Files of a file system in memory use the same memory as the page cache.
     let memory = if in_memory { memory / 4 } else { memory };
     let mut len = 1u64 << 30;

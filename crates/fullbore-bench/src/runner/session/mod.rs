@@ -74,16 +74,37 @@ impl<'a, 'b> Session<'a, 'b> {
     /// Measures one set until its cells are precise or its time is up.
     ///
     /// # Errors
-    /// The cancellation of the run, and errors of the test files. The error of a cell is recorded in it.
+    /// The cancellation of the run, and errors of the test files; the samples so far are in a partial document then. The error
+    /// of a cell is recorded in it.
     pub(super) fn measure(
         &mut self,
         trials: Vec<Trial>,
         experiments: &[Experiment],
+        deadline: Deadline,
+    ) -> Result<()> {
+        let before = self.builder.before.as_ref();
+        let mut cells = Cells::open(trials, self.context, self.options.regime, before);
+        let measured = self.measure_cells(&mut cells, experiments, deadline);
+        self.builder.limits = self.limits.found();
+        if let Err(error) = measured {
+            if cells.active.iter().any(|one| !one.cell.samples.is_empty()) {
+                self.builder.close(&cells, StopReason::Interrupted);
+                self.emit_partial();
+            }
+            return Err(error);
+        }
+        self.builder.close(&cells, StopReason::TimeUp);
+        self.references.extend(cells.active.into_iter().filter(ActiveCell::is_reference));
+        self.sample_references()
+    }
+
+    fn measure_cells(
+        &mut self,
+        cells: &mut Cells,
+        experiments: &[Experiment],
         mut deadline: Deadline,
     ) -> Result<()> {
         let (context, whole) = (self.context, self.whole);
-        let before = self.builder.before.as_ref();
-        let mut cells = Cells::open(trials, context, self.options.regime, before);
         let decisions = cells.decisions(experiments);
         let may_leave_out = self.options.may_leave_out;
         let observe = |now: &str| {
@@ -91,7 +112,7 @@ impl<'a, 'b> Session<'a, 'b> {
         };
         let context = (context, self.limits);
         cells.calibrate(&deadline, &decisions, may_leave_out, context, &mut self.iteration, observe)?;
-        self.withdraw_limits(&mut cells);
+        self.withdraw_limits(cells);
         self.builder.limits = self.limits.found();
         if may_leave_out {
             cells.leave_out(&decisions, deadline.left());
@@ -111,13 +132,13 @@ impl<'a, 'b> Session<'a, 'b> {
             }
             let mut sampled = false;
             for index in order {
-                sampled |= self.sample_in_time(&mut cells, index, round, &deadline)?;
+                sampled |= self.sample_in_time(cells, index, round, &deadline)?;
                 let before = deadline.left();
                 let mut headlines = cells.select_headlines(&decisions, before);
                 if !headlines.is_empty() {
                     let round = self.begin_round(&mut headlines)?;
                     for index in headlines {
-                        sampled |= self.sample_in_time(&mut cells, index, round, &deadline)?;
+                        sampled |= self.sample_in_time(cells, index, round, &deadline)?;
                     }
                     cells.record_headlines(before - deadline.left());
                 }
@@ -130,10 +151,7 @@ impl<'a, 'b> Session<'a, 'b> {
         if may_leave_out {
             cells.leave_out_unmeasured();
         }
-        self.builder.limits = self.limits.found();
-        self.builder.close(&cells, StopReason::TimeUp);
-        self.references.extend(cells.active.into_iter().filter(ActiveCell::is_reference));
-        self.sample_references()
+        Ok(())
     }
 
     /// Flushes written data, and shuffles the cells, so that drift does not bias their comparison. Returns the number of the
