@@ -272,9 +272,7 @@ impl Workload for AccessWorkload {
         let stats = self.transfer_until(&self.range, &AtomicBool::new(false), context);
         let latency = percentiles(&context.progress.take_latencies());
         let stats = stats?;
-        // Opening and closing count neither in a request's rate nor in its CPU time.
-        let setup_cpu = (stats.setup_user, stats.setup_system);
-        Ok(RunResult { latency, setup_cpu, ..RunResult::of_transfer(&stats, self.io.writes()) })
+        Ok(RunResult { latency, ..RunResult::of_transfer(&stats, self.io.writes()) })
     }
 
     fn covered_range(&self, context: &RunContext<'_>) -> Option<CoveredRange> {

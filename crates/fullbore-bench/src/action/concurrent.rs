@@ -132,6 +132,8 @@ fn combine(transferred: &[Transferred], writes: bool) -> RunResult {
     let mut io_stats = fullbore::engine::IoStats::default();
     for Transferred { stats, .. } in transferred {
         done.bytes += stats.bytes;
+        done.setup_cpu.0 += stats.setup_user;
+        done.setup_cpu.1 += stats.setup_system;
         io_stats.add(if writes { &stats.writes } else { &stats.reads });
         let seconds = stats.elapsed.as_secs_f64();
         done.streams.push(if seconds > 0.0 { stats.bytes as f64 / seconds } else { 0.0 });

@@ -261,7 +261,10 @@ impl RunResult {
     /// Returns the result of reads or of writes that a pattern timed.
     pub(super) fn of_transfer(stats: &Stats, writes: bool) -> Self {
         let io_stats = if writes { &stats.writes } else { &stats.reads };
-        Self::timed(stats.bytes, stats.elapsed.as_secs_f64(), io_stats.requests, Some(io_stats.depth()))
+        let seconds = stats.elapsed.as_secs_f64();
+        // Opening and closing count neither in a request's rate nor in its CPU time.
+        let setup_cpu = (stats.setup_user, stats.setup_system);
+        Self { setup_cpu, ..Self::timed(stats.bytes, seconds, io_stats.requests, Some(io_stats.depth())) }
     }
 
     /// Returns the result of a tool's run: its user waits for opening and committing, too, as the outer clock includes.
