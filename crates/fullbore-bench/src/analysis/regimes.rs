@@ -100,6 +100,7 @@ mod tests {
         let requests = [credit("read", RateUnit::Requests, 100.0, true, true)];
         assert_eq!(regime_by_credit(&sample(200 << 20, false), &requests, true), Some(Regime::Burst));
         assert_eq!(regime_by_credit(&sample(50 << 20, false), &requests, true), None, "its bytes are unknown");
+        assert_eq!(regime_by_credit(&sample(200 << 20, false), &requests, false), None, "read ahead by the system");
     }
 
     #[test]

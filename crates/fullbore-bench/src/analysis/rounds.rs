@@ -232,6 +232,16 @@ mod tests {
     }
 
     #[test]
+    fn a_regret_of_few_samples_is_not_significant() {
+        let cells = [
+            strategy_cell("count lines", "method=mmap", CacheState::Warm, &[1.0; 3]),
+            strategy_cell("count lines", "auto", CacheState::Warm, &[0.8; 3]),
+        ];
+        let [found] = regrets(&cells).try_into().unwrap();
+        assert!(found.regret.low < 0.0 && found.regret.high == 0.0, "{found:?}");
+    }
+
+    #[test]
     fn rounds_with_several_samples_of_a_cell_are_not_paired() {
         let sample = |round: u32, bytes: u32| Sample {
             round,

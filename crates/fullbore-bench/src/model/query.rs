@@ -255,9 +255,10 @@ mod tests {
     #[test]
     fn changes_of_the_device_concern_requests_that_reach_it() {
         let key = |cache| Labels { cache: Some(cache), ..Labels::of("read", "buffered") };
-        let [cold, warm] = [CacheState::Cold, CacheState::Warm].map(key);
+        let [cold, warm, mixed] = [CacheState::Cold, CacheState::Warm, CacheState::Mixed].map(key);
         let query = parse(&["request=4K"]).unwrap();
-        assert!(query.matches(&cold) && query.matches(&warm));
+        assert!(query.matches(&cold) && query.matches(&warm) && !query.matches(&mixed));
+        assert!(!parse(&["request=4K", "cache=cold"]).unwrap().matches(&mixed));
         let limits = DeviceLimits { requests_per_s: 1.0, bytes_per_s: f64::INFINITY };
         for query in [Query { disks: Some(2), ..query.clone() }, Query { device: Some(limits), ..query }] {
             assert!(query.matches(&cold) && !query.matches(&warm));

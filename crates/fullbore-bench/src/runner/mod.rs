@@ -273,6 +273,17 @@ mod tests {
     }
 
     #[test]
+    fn directories_share_the_space_above_the_reserve() {
+        let suggest = |free: u64, sharing: u64| {
+            let memory = 64 << 30;
+            test_files::suggest("d".as_ref(), memory, (free, sharing), 100 << 30, false, Needs::default())
+        };
+        let [one, two] = [1, 2].map(|sharing| suggest(11 << 30, sharing).unwrap());
+        assert!(one >= two && two >= 16 << 20, "{one} {two}");
+        assert!(suggest(10 << 30, 1).is_err());
+    }
+
+    #[test]
     fn the_volume_of_continuous_writes_is_announced() {
         let directory = tempfile::tempdir_in(build_directory()).unwrap();
         let mut test_files = TestFiles::of_test(directory.path(), 1 << 20, Needs::default());
