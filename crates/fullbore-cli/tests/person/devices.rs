@@ -23,7 +23,7 @@ fn a_block_device_is_read_whole_and_written_only_on_demand() {
     let input = dir.file("in", bytes(1_000_001, 2));
     run(&mut transform("none", &input, device, &[])).fails(2, &["block device", "--overwrite"]);
     assert!(fs::read(device).unwrap() == data);
-    for strategy in ["auto", "cci-mm", "cci-ex", "method=direct"] {
+    for strategy in ["auto", "cci-mm", "cci-ex", "method=direct", "method=mmap"] {
         let mut wanted = fs::read(device).unwrap();
         wanted[..1_000_001].copy_from_slice(&fs::read(&input).unwrap());
         let options = ["--overwrite", "--strategy", strategy, "--sync", "data"];
@@ -38,6 +38,29 @@ fn a_block_device_is_read_whole_and_written_only_on_demand() {
         let ended = run(&mut transform("none", &large, device, &["--overwrite", "--strategy", strategy]));
         ended.fails(2, &["No space left on device"]);
     }
+}
+
+#[test]
+fn a_forced_copy_does_not_replace_a_block_device() {
+    let dir = TestDir::new();
+    let Some(disk) = or_skip("a block device", block_device(&dir.file("image", bytes(1 << 20, 1)))) else {
+        return;
+    };
+    // A node of its own, which the copy could remove.
+    let number = fs::metadata(disk.path()).unwrap().rdev();
+    let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
+    let node = dir.at("node");
+    let made = fullbore_testkit::mounts::command(
+        "mknod",
+        [node.as_os_str(), "b".as_ref(), major.to_string().as_ref(), minor.to_string().as_ref()],
+    )
+    .and_then(|_| fs::File::open(&node).map_err(|error| error.to_string()));
+    let Some(_open) = or_skip("a node of a device", made) else { return };
+    dir.file("in", "in");
+    dir.run("copy -f in node").fails(1, &["node", "block device"]);
+    assert_eq!(fs::metadata(&node).unwrap().rdev(), number);
+    dir.run("copy -f --resume in node").fails(1, &["node", "block device"]);
+    assert_eq!(fs::metadata(&node).unwrap().rdev(), number);
 }
 
 #[test]

@@ -12,6 +12,15 @@ fn past_a_file_size_limit_it_fails_with_a_message() {
         dir.shell(&line).fails(2, &["out", "File too large"]);
         assert_eq!(dir.read("out"), b"old", "{strategy}");
     }
+    // A limit within a block, at which direct writes end each time.
+    for strategy in ["method=direct,workers=1", "method=uring,cache=direct"] {
+        let line = format!(r#"ulimit -f 1001; timeout 60 "$0" transform upper in out --strategy {strategy}"#);
+        let ended = dir.shell(&line);
+        if !refused(&ended) {
+            ended.fails(2, &["out"]);
+        }
+        assert_eq!(dir.read("out"), b"old", "{strategy}");
+    }
     dir.shell(r#"ulimit -f 1000; "$0" gen 3M new"#).fails(2, &["new", "File too large"]);
     assert_eq!(dir.names(), ["in", "out"]);
 }

@@ -141,11 +141,20 @@ impl IoQueue {
             return Err(Error::io(doing, self.file.path(), io::ErrorKind::WriteZero.into()).at(at));
         }
         self.stats.short += 1;
-        request.from = match self.direct {
+        let from = match self.direct {
             Some((align, _)) => had / align * align,
             None => had,
         };
-        request.offset = start + request.from as u64;
+        if from == request.from {
+            let (end, times) = &mut self.pending[request.token as usize].stall;
+            (*end, *times) = (had, if *end == had { *times + 1 } else { 1 });
+            if *times == STALLS {
+                let error = stalled(self.handle(), start + had as u64, &request.buf.data()[had..]);
+                return Err(self.failed(doing, start + had as u64, error));
+            }
+        }
+        request.from = from;
+        request.offset = start + from as u64;
         self.submit(request)
     }
 
@@ -185,15 +194,18 @@ impl IoQueue {
             .map_err(|error| fail("read", error))?;
         bounce.data_mut()[held..].fill(0);
         bounce.data_mut()[place..place + part.len()].copy_from_slice(part);
-        let mut whole = false;
-        while !whole {
+        let (mut end, mut times) = (0, 0);
+        loop {
             let count = retry(|| handle.write_once(block, bounce.data(), TransferFlags::empty()))
                 .map_err(|error| fail("write", error))?;
-            if count == 0 {
-                return Err(fail("write", io::ErrorKind::WriteZero.into()));
+            if count == align {
+                break;
+            }
+            (end, times) = (count, if end == count { times + 1 } else { 1 });
+            if count == 0 || times == STALLS {
+                return Err(fail("write", stalled(handle, block + count as u64, &bounce.data()[count..])));
             }
             // A short write is repeated from the start of the block: the bytes are the same.
-            whole = count == align;
         }
         self.stats.requests += 2;
         self.stats.bytes += part.len() as u64;
@@ -213,6 +225,16 @@ fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
             other => return other,
         }
     }
+}
+
+/// Number of times in a row that a direct write may end at the same place within a block, before the run fails: a limit of the
+/// file size, for example, ends it there each time.
+const STALLS: u8 = 8;
+
+/// The error of a direct write that ends at `at` each time: that of writing the rest.
+fn stalled(handle: &File, at: u64, rest: &[u8]) -> io::Error {
+    let next = handle.write_once(at, rest, TransferFlags::empty());
+    next.err().unwrap_or_else(|| io::ErrorKind::WriteZero.into())
 }
 
 fn shortened(file: &File, at: u64) -> Error {

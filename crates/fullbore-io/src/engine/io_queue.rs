@@ -71,6 +71,8 @@ pub(super) struct PendingRequest {
     pub(super) len: usize,
     /// Bytes before the caller's data: read along with it, or written separately.
     pub(super) head: usize,
+    /// Place within the first block at which the last direct writes ended, and their number.
+    pub(super) stall: (usize, u8),
 }
 
 /// Start times of the requests in flight, and latencies of the completed ones.
@@ -236,7 +238,8 @@ impl IoQueue {
             head = (offset % align as u64) as usize;
             buf.shift(-(head as isize), (head + len).next_multiple_of(align));
         }
-        self.send(Direction::Read, PendingRequest { token, offset, len, head }, offset - head as u64, buf)
+        let pending = PendingRequest { token, offset, len, head, ..PendingRequest::default() };
+        self.send(Direction::Read, pending, offset - head as u64, buf)
     }
 
     /// Queues a write of the data of `buf`, [placed](Buf::place) at `offset`, in bytes; `token` as for [`read`](Self::read).
@@ -244,7 +247,7 @@ impl IoQueue {
         let len = buf.len();
         self.reachable("write", offset, len)?;
         self.sound(offset)?;
-        let mut pending = PendingRequest { token, offset, len, head: 0 };
+        let mut pending = PendingRequest { token, offset, len, ..PendingRequest::default() };
         if let Some((align, _)) = self.direct {
             let end = offset + len as u64;
             let (first, last) = (offset.next_multiple_of(align as u64), end / align as u64 * align as u64);

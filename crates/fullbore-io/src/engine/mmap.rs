@@ -43,6 +43,7 @@ impl Mapping {
     fn size(&self) -> io::Result<u64> {
         match self.file.known_stamp().filter(|_| !self.write) {
             Some(before) => Ok(before.len),
+            None if self.file.kind() == FileKind::BlockDevice => Ok(self.file.stamp()?.len),
             None => Ok(sys::status(&self.file)?.size),
         }
     }

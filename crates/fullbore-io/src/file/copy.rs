@@ -362,7 +362,13 @@ impl Copying<'_> {
             | Code::WOULD_BLOCK
             | Code::NOT_SEEKABLE
             | Code::OVERFLOW => Ok(()),
-            error => Err(Error::io("write", self.target.path(), error.into()).at(self.to)),
+            error => {
+                // The system does not tell which file failed.
+                if positional(self.source) {
+                    self.source.read_at(&mut [0], self.from)?;
+                }
+                Err(Error::io("write", self.target.path(), error.into()).at(self.to))
+            }
         }
     }
 }

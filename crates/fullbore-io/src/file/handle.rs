@@ -195,9 +195,9 @@ impl File {
         finished
     }
 
-    /// True if every write goes to the end of the file, at any offset.
+    /// True if every write goes to the end of the file, at any offset; on a block device, writes go to their offsets.
     pub(crate) fn appends(&self) -> bool {
-        self.inner.status.contains(OpenFlags::APPEND)
+        self.inner.status.contains(OpenFlags::APPEND) && self.kind() != FileKind::BlockDevice
     }
 
     /// Hints that the file will be read sequentially (`man 2 posix_fadvise`), which doubles the read-ahead of this open file.

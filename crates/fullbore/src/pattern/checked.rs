@@ -56,14 +56,11 @@ impl CheckedInput {
     }
 }
 
-/// Gives a new output the length `len`, in bytes, and its blocks as the strategy specifies.
+/// Gives a new output the length `len`, in bytes, and its blocks as the strategy specifies. An existing file that is extended has
+/// its old length again if the run fails.
+///
 /// # Errors
 /// [`ErrorKind::NoSpace`] if there is no room for the blocks.
-pub fn allocate(output: &Output, len: u64, strategy: &Strategy) -> Result<()> {
-    extend(output, len, strategy).map(Extension::keep)
-}
-
-/// As [`allocate`]. An existing file that is extended has its old length again if the run fails.
 pub(super) fn extend<'a>(output: &'a Output, len: u64, strategy: &Strategy) -> Result<Extension<'a>> {
     let none = Extension { before: None };
     if !output.seekable() || output.file().kind() != FileKind::Regular || len == 0 {
@@ -72,14 +69,14 @@ pub(super) fn extend<'a>(output: &'a Output, len: u64, strategy: &Strategy) -> R
     let file = output.file();
     if output.overwrites() {
         let before = file.stamp()?.len;
-        if before >= len {
-            return Ok(none);
-        }
+        // Writes that bypass the page cache end with a whole block.
+        let block = if strategy.writes_past_cache() { file.direct_alignment() as u64 } else { 1 };
+        let longest = before.max(len).checked_next_multiple_of(block).unwrap_or(u64::MAX);
         // A mapping cannot extend its file.
-        if strategy.write.capabilities.mapped {
+        if before < len && strategy.write.capabilities.mapped {
             file.set_len(len)?;
         }
-        return Ok(Extension { before: Some((file, before)) });
+        return Ok(Extension { before: Some((file, before, longest)) });
     }
     match strategy.allocation {
         Allocation::Fallocate => match file.allocate_and_extend(len) {
@@ -93,9 +90,10 @@ pub(super) fn extend<'a>(output: &'a Output, len: u64, strategy: &Strategy) -> R
     Ok(none)
 }
 
-/// An existing file that is extended. Unless the extension is kept, the file gets its old length back.
+/// An existing file that the run may extend. Unless the extension is kept, the file gets its old length back.
 pub(super) struct Extension<'a> {
-    before: Option<(&'a File, u64)>,
+    /// The file, its old length, and the longest that the run gives it, both in bytes.
+    before: Option<(&'a File, u64, u64)>,
 }
 
 impl Extension<'_> {
@@ -106,11 +104,44 @@ impl Extension<'_> {
 
 impl Drop for Extension<'_> {
     fn drop(&mut self) {
-        if let Some((file, len)) = self.before {
-            // The caller reports the error that ended the run.
-            if file.stamp().is_ok_and(|stamp| stamp.len > len) {
+        if let Some((file, len, longest)) = self.before {
+            // The caller reports the error that ended the run. Bytes beyond are those of another process.
+            if file.stamp().is_ok_and(|stamp| stamp.len > len && stamp.len <= longest) {
                 let _ = file.set_len(len);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The last block of a direct write is padded; more was appended by another process.
+    #[test]
+    fn a_failed_run_removes_its_own_bytes_only() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let spec: crate::strategy::StrategySpec = "method=direct".parse().unwrap();
+        let strategy = spec.apply(Strategy::plain());
+        for (written, left) in [(8192, 5000), (8193, 8193), (5000, 5000)] {
+            std::fs::write(&path, vec![1; 5000]).unwrap();
+            let output = Output::overwrite(&path).unwrap();
+            if output.file().direct_alignment() > 4096 {
+                return println!("skipped: longer blocks");
+            }
+            for len in [5000, 4000] {
+                let extension = extend(&output, len, &strategy).unwrap();
+                output.file().set_len(written).unwrap();
+                drop(extension);
+                assert_eq!(output.file().len().unwrap(), left, "{written} {len}");
+            }
+        }
+        std::fs::write(&path, vec![1; 5000]).unwrap();
+        let output = Output::overwrite(&path).unwrap();
+        let extension = extend(&output, 9000, &strategy).unwrap();
+        output.file().set_len(9000).unwrap();
+        drop(extension);
+        assert_eq!(output.file().len().unwrap(), 5000);
     }
 }

@@ -25,7 +25,6 @@ mod work_queue;
 
 #[doc(hidden)]
 pub use self::{
-    checked::allocate,
     compare::{Side, compare, differences},
     copy::{backup_name, copy_file, copy_was_begun},
     fold::{fold, fold_bytes},

@@ -76,18 +76,20 @@ pub fn transform<'c>(
     };
     let most = if one { 1 } else { usize::MAX };
     // Writes that bypass the page cache end with a whole block.
-    let pads = choice.adaptive.is_some() || strategy.writes_past_cache();
+    let others = choice.adaptive.iter().flat_map(|adaptive| adaptive.contenders.all());
+    let pads =
+        std::iter::once(strategy).chain(others.map(|one| &one.strategy)).any(Strategy::writes_past_cache);
     let block = if in_place && pads { output.file().direct_alignment() } else { 1 };
     let longest = checked.before.len.next_multiple_of(block as u64);
     let stats = Run { most, ..Run::new(transfer, &scope, choice) }.finish()?;
     checked.was_whole(&stats)?;
     taken_by_device(&output, strategy)?;
-    extension.keep();
     // Bytes that another process appended to a file transformed in place stay, untransformed.
     check_len(&output, stats.bytes..=if in_place { longest } else { u64::MAX })?;
     if !in_place {
         checked.is_unchanged()?;
     }
+    extension.keep();
     output.commit_len(stats.bytes, durability)?;
     Ok(stats)
 }
@@ -138,8 +140,8 @@ pub fn generate(
     let extension = extend(&output, len, strategy)?;
     let stats = fill(generator, &Scope::whole(len), &output, strategy, progress, &false.into())?;
     taken_by_device(&output, strategy)?;
-    extension.keep();
     check_len(&output, len..=u64::MAX)?;
+    extension.keep();
     output.commit_len(len, durability)?;
     Ok(stats)
 }

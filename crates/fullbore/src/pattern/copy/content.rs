@@ -12,7 +12,7 @@ use super::hashed::Hashed;
 use super::journal::{Journal, STRIPE};
 use super::options::{CopyEvent, CopyOptions, CopySettings, CopyStats, Reflink, Sparse};
 use super::tree_copy::Written;
-use crate::pattern::checked::allocate;
+use crate::pattern::checked::extend;
 use crate::pattern::holes::StripeQueue;
 use crate::pattern::order::Scope;
 use crate::pattern::progress::Progress;
@@ -189,7 +189,7 @@ impl Content<'_> {
             if sparse || !regular {
                 hollow(output, len)?;
             } else {
-                allocate(output, len, &plan)?;
+                extend(output, len, &plan)?.keep();
             }
             let hashed = Hashed {
                 input: self.input,
@@ -238,9 +238,11 @@ impl Content<'_> {
             return Ok(());
         }
         if !sparse {
-            allocate(output, len, strategy)?;
+            let extension = extend(output, len, strategy)?;
             stats.copied = self.run(output, &Scope::whole(len), Some(len), (&plan).into())?;
-            return taken_by_device(output, strategy);
+            taken_by_device(output, strategy)?;
+            extension.keep();
+            return Ok(());
         }
         self.runs(output, len, true, stats, |range| {
             if auto && range.end - range.start < SMALL {

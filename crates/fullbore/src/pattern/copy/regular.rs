@@ -362,7 +362,8 @@ impl TreeCopy<'_> {
             {
                 match self.generated(entry)? {
                     Some(output) => Ok(output),
-                    None if options.force => {
+                    // Not a target of an unsupported kind, such as a block device.
+                    None if options.force && error.kind() != ErrorKind::Unsupported => {
                         removes = true;
                         self.in_place_of_old(entry)
                     }
