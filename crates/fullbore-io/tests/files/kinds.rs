@@ -215,7 +215,7 @@ fn a_block_device_has_a_length_offsets_and_a_fixed_end() {
     let mut four = [0; 4];
     file.read_exact_at(&mut four, 4096).unwrap();
     assert_eq!(&four, b"here");
-    let mut stream = fullbore_io::stream::FileStream::from(appending.open(made.path()).unwrap());
+    let mut stream = fullbore_io::stream::FileStream::new(appending.open(made.path()).unwrap());
     for part in [&data[..9000], &data[9000..20_000]] {
         stream.write_all(part).unwrap();
         stream.flush().unwrap();
