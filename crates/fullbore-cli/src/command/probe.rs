@@ -165,7 +165,8 @@ impl ProbeFiles {
 /// Creates a file in a directory that is removed when dropped.
 fn temporary_file(directory: &Path) -> Result<Output, String> {
     let name = directory.join(format!("fullbore-probe-{}", std::process::id()));
-    Output::create(&name)
+    // A name that another user made is not followed or opened.
+    Output::create_entry(&name)
         .map_err(|error| format!("cannot create a file in {}: {}", directory.display(), cause(&error)))
 }
 

@@ -23,6 +23,10 @@ pub(super) struct FlagOrder {
     keep: Vec<(usize, Attribute, bool)>,
     /// True if `-i` follows `-n`.
     asks: bool,
+    /// True if `--update=WHICH` follows `-u`.
+    update_named: bool,
+    /// True if `--update=WHICH` follows `-i`.
+    update_after_asking: bool,
 }
 
 const PLAIN: &[Attribute] = &[Attribute::Mode, Attribute::Ownership, Attribute::Timestamps];
@@ -33,7 +37,12 @@ impl FlagOrder {
             Some(ValueSource::CommandLine) => matches.indices_of(id).and_then(Iterator::last),
             _ => None,
         };
-        let mut order = Self { asks: last("interactive") > last("no_clobber"), ..Self::default() };
+        let mut order = Self {
+            asks: last("interactive") > last("no_clobber"),
+            update_named: last("update") > last("update_older"),
+            update_after_asking: last("update") > last("interactive"),
+            ..Self::default()
+        };
         for (id, follow) in [
             ("archive", Follow::None),
             ("as_links", Follow::None),
@@ -62,7 +71,7 @@ impl FlagOrder {
 
 impl Flags {
     pub(super) fn options(&self, order: &FlagOrder) -> Result<CopyOptions, Exit> {
-        self.check_conflicts()?;
+        self.check_conflicts(order)?;
         let recursive = self.recursive || self.archive;
         let follow = match order.follow.last() {
             Some((_, follow)) => *follow,
@@ -70,7 +79,8 @@ impl Flags {
             None => Follow::All,
         };
         let existing = self.existing(order);
-        let asks = order.asks && self.update != Some(Existing::Replace);
+        let replaces_all = order.update_after_asking && self.update == Some(Existing::Replace);
+        let asks = order.asks && !replaces_all;
         let confirm = asks && !matches!(existing, Existing::Skip | Existing::Refuse);
         Ok(CopyOptions {
             recursive,
@@ -104,10 +114,11 @@ impl Flags {
         })
     }
 
-    fn check_conflicts(&self) -> Result<(), Exit> {
+    fn check_conflicts(&self, order: &FlagOrder) -> Result<(), Exit> {
+        let keeps = self.no_clobber && !order.asks;
         let wrong = match () {
             () if self.link && self.symbolic_link => "cannot make both hard and symbolic links",
-            () if self.no_clobber && (self.back_up || self.backup.is_some() || self.suffix.is_some()) => {
+            () if keeps && (self.back_up || self.backup.is_some() || self.suffix.is_some()) => {
                 "options --backup and --no-clobber are mutually exclusive"
             }
             () if self.reflink == Reflink::Always && self.sparse != Sparse::Auto => {
@@ -129,13 +140,13 @@ impl Flags {
         Err(messages::usage(wrong))
     }
 
-    /// Decides as GNU does: `-n` before everything, then the last of `-i` and `-n`.
+    /// Decides as GNU does: `-n` before everything, unless `-i` follows it; then the last of `-u` and `--update`.
     fn existing(&self, order: &FlagOrder) -> Existing {
         if self.no_clobber && !order.asks {
             return Existing::Skip;
         }
         let usual = if self.update_older { Existing::Update } else { Existing::Replace };
-        self.update.unwrap_or(usual)
+        self.update.filter(|_| order.update_named).unwrap_or(usual)
     }
 
     fn preserve(&self, order: &FlagOrder) -> Preserve {

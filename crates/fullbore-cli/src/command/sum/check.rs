@@ -104,7 +104,7 @@ impl Checker {
         let first = self.last.load(Ordering::Relaxed).min(all.len() - 1);
         let mut bytes = 0;
         // A pipe cannot be read again.
-        let rounds: Vec<&[Hash]> = match is_stdio(&expected.name) {
+        let rounds: Vec<&[Hash]> = match is_stdio(&expected.name) || is_stream(&expected.name) {
             true => vec![&all],
             false => {
                 let others = all[..first].chunks(1).chain(all[first + 1..].chunks(1));

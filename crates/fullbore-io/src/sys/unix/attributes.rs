@@ -174,7 +174,10 @@ pub fn change_owner_of_created(
     if is_new && user.is_none_or(|id| id == there.uid) && group.is_none_or(|id| id == there.gid) {
         return Ok(());
     }
-    if !is_new || there.uid != effective_user() {
+    if !is_new {
+        return Err(Code::STALE);
+    }
+    if there.uid != effective_user() {
         return Err(Code::NOT_PERMITTED);
     }
     let (user, group) = (user.map(Uid::from_raw), group.map(Gid::from_raw));

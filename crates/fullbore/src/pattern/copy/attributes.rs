@@ -85,7 +85,8 @@ pub(super) fn keep(
     let failed = |doing: &'static str| move |error: Code| Error::io(doing, path(), error.into());
     let mut mode = stat.permissions();
     if preserve.owner {
-        mode = permitted_mode(mode, give(stat, target).map_err(failed("preserve the owner of"))?);
+        let given = give(stat, target, preserve.mode).map_err(failed("preserve the owner of"))?;
+        mode = permitted_mode(mode, given);
     } else if preserve.mode && mode & 0o6000 != 0 && !directory(stat) {
         mode = permitted_mode(mode, belongs(stat, target).map_err(failed("inspect"))?);
     }
@@ -126,8 +127,22 @@ enum Which {
     Others(FileKind),
 }
 
-/// Changes the owner; true if the file has the source's owner now. Missing permission is not an error.
-fn give(stat: &Status, target: AttributeTarget<'_>) -> sys::Result<bool> {
+/// Changes the owner; true if the file has the source's owner now. Missing permission is not an error. With `restricts`, an existing
+/// file is first made as private as it was and the source is: its mode may permit more to the new group than the source's.
+fn give(stat: &Status, target: AttributeTarget<'_>, restricts: bool) -> sys::Result<bool> {
+    if let AttributeTarget::Open(fd) = target {
+        let now = sys::status(fd)?;
+        if (now.uid, now.gid) == (stat.uid, stat.gid) {
+            return Ok(true);
+        }
+        let private = now.permissions() & stat.mode & 0o700;
+        if restricts && now.permissions() & 0o7777 != private {
+            match sys::change_mode(fd, private) {
+                Err(error) if !is_refused(error) => return Err(error),
+                _ => {}
+            }
+        }
+    }
     let change = |user: Option<u32>| {
         let group = Some(stat.gid);
         match target {

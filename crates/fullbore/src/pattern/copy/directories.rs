@@ -76,10 +76,8 @@ impl TreeCopy<'_> {
                     }
                     new = false;
                     linked = by_link;
-                    match by_link {
-                        true => sys::open_at(&within, shown, flags, 0),
-                        false => open(shown),
-                    }
+                    let links = if by_link { OpenFlags::empty() } else { OpenFlags::NOFOLLOW };
+                    even_unlisted(|flags| sys::open_at(&within, shown, flags | links, 0))
                 }
                 Ok(None) if parent.outermost && is_in(&within, identity) => return Err(inside()),
                 Ok(None) if self.options.resume => {

@@ -158,7 +158,10 @@ impl TreeCopy<'_> {
         if same && hard {
             return Ok(true);
         }
-        if stat.kind() == FileKind::CharacterDevice {
+        // Bytes written to the device itself, such as a terminal, do not destroy it.
+        let contents = options.kind == CopyKind::Data && (!options.recursive || options.special_contents);
+        let in_place = contents && !options.remove_destination && options.backup.is_none();
+        if stat.kind() == FileKind::CharacterDevice && in_place {
             return Ok(false);
         }
         // The source and the target themselves, without following links.
