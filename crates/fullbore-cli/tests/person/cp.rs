@@ -50,7 +50,11 @@ fn no_clobber_and_dangling_links_are_not_forced() {
     ours(&dir, "cp -s --update=none new directory").succeeds();
     assert_eq!(dir.read("directory/new"), b"old");
     assert_eq!(dir.read("old"), b"old");
-    ours(&dir, "cp --update=all new old").succeeds();
+    // The last of `-u` and `--update` counts.
+    fs::File::options().write(true).open(dir.at("new")).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
+    ours(&dir, "cp --update=all -u new old").succeeds();
+    assert_eq!(dir.read("old"), b"old");
+    ours(&dir, "cp -u --update=all new old").succeeds();
     assert_eq!(dir.read("old"), b"new");
 }
 

@@ -40,22 +40,37 @@ fn a_block_device_is_read_whole_and_written_only_on_demand() {
     }
 }
 
+/// Creates a node of a device, which a wrong copy may remove, and opens it.
+fn make_node(path: &Path, kind: &str, number: u64) -> Result<fs::File, String> {
+    let [major, minor] = [rustix::fs::major(number), rustix::fs::minor(number)].map(|part| part.to_string());
+    let words = [path.as_os_str(), kind.as_ref(), major.as_ref(), minor.as_ref()];
+    fullbore_testkit::mounts::command("mknod", words)?;
+    fs::File::open(path).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_character_device_is_not_copied_onto_itself() {
+    let dir = TestDir::new();
+    let (node, number) = (dir.at("null"), fs::metadata("/dev/null").unwrap().rdev());
+    let Some(_open) = or_skip("a node of a device", make_node(&node, "c", number)) else { return };
+    dir.set_mode("null", 0o666);
+    for flags in ["-r", "--remove-destination", "-b", "-sf"] {
+        dir.run(&format!("copy {flags} null null")).fails(1, &["are the same file"]);
+        let now = fs::symlink_metadata(&node).unwrap();
+        assert_eq!((now.rdev(), now.mode() & 0o777), (number, 0o666), "{flags}");
+    }
+    dir.run("copy null null").succeeds();
+}
+
 #[test]
 fn a_forced_copy_does_not_replace_a_block_device() {
     let dir = TestDir::new();
     let Some(disk) = or_skip("a block device", block_device(&dir.file("image", bytes(1 << 20, 1)))) else {
         return;
     };
-    // A node of its own, which the copy could remove.
     let number = fs::metadata(disk.path()).unwrap().rdev();
-    let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
     let node = dir.at("node");
-    let made = fullbore_testkit::mounts::command(
-        "mknod",
-        [node.as_os_str(), "b".as_ref(), major.to_string().as_ref(), minor.to_string().as_ref()],
-    )
-    .and_then(|_| fs::File::open(&node).map_err(|error| error.to_string()));
-    let Some(_open) = or_skip("a node of a device", made) else { return };
+    let Some(_open) = or_skip("a node of a device", make_node(&node, "b", number)) else { return };
     dir.file("in", "in");
     dir.run("copy -f in node").fails(1, &["node", "block device"]);
     assert_eq!(fs::metadata(&node).unwrap().rdev(), number);

@@ -352,3 +352,13 @@ fn directories_of_a_path_need_not_be_listed() {
         assert_eq!(dir.read(&format!("{into}/a/f")), b"bytes");
     }
 }
+
+/// A change of owner would clear them.
+#[test]
+fn attributes_alone_keep_set_id_bits_of_the_same_owner() {
+    let dir = TestDir::new();
+    dir.files(["source", "target"], "x");
+    dir.set_mode("target", 0o4755);
+    dir.run("copy --attributes-only --preserve=ownership source target").succeeds();
+    assert_eq!(fs::metadata(dir.at("target")).unwrap().mode() & 0o7777, 0o4755);
+}

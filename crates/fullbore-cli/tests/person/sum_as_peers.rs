@@ -195,3 +195,12 @@ fn lists_are_checked_as_the_peers_check_them() {
         }
     }
 }
+
+#[test]
+fn a_pipe_that_a_list_names_is_read_once() {
+    let dir = TestDir::new();
+    dir.file("in", "piped");
+    let line = r#"sha256sum <in | sed 's|-|/dev/stdin|' >list && "$0" sum --check list <in && cat in | "$0" sum --check list"#;
+    let text = dir.shell(line).succeeds().text();
+    assert_eq!(text, "/dev/stdin: OK\n/dev/stdin: OK\n");
+}

@@ -309,7 +309,7 @@ mod tests {
         // Done already; then refused.
         give("theirs", FileKind::Regular, 7).unwrap();
         assert_eq!(give("theirs", FileKind::Regular, 8), Err(Code::NOT_PERMITTED));
-        assert_eq!(give("own", FileKind::Fifo, 8), Err(Code::NOT_PERMITTED));
+        assert_eq!(give("own", FileKind::Fifo, 8), Err(Code::STALE));
         give("link", FileKind::Symlink, 8).unwrap();
         assert_eq!((owner("own"), owner("theirs"), owner("link")), (0, 7, 8));
         // A link is not followed.
