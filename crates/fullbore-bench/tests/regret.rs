@@ -153,7 +153,8 @@ fn every_job_runs_under_every_contender() {
             // A cached file that is only read is read several times for a sample.
             let once = operation == "copy" || operation == "shift:10";
             let pass = if operation == "compare" { 2 * LEN } else { LEN };
-            let whole = |bytes: u64| if once { bytes == LEN } else { bytes > 0 && bytes.is_multiple_of(pass) };
+            let whole =
+                |bytes: u64| if once { bytes == LEN } else { bytes > 0 && bytes.is_multiple_of(pass) };
             assert!(cell.samples.iter().all(|sample| whole(sample.bytes)), "{}", cell.id);
         }
     }

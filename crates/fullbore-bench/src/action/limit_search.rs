@@ -172,7 +172,7 @@ fn transfer_without_pause(
             || (period.is_none() && fell.is_none())
             || after >= PERIODS * period.unwrap_or(2.0 * BIN)
     };
-    let (done, recording) =
+    let (done, recording, _) =
         record(counters, enough, |enough| repeat(file, &strategy, counters.writes, enough, context));
     done?;
     Ok((!recording.is_empty()).then(|| sum(&recording, 0..recording.len())))

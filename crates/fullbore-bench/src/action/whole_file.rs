@@ -140,7 +140,8 @@ impl WholeFileWorkload {
             let plans = self.plan_pair([input, &inputs[1]])?;
             let files = [plans[0].handle(input), plans[1].handle(&inputs[1])];
             let side = |index: usize| Side::new(&files[index], &plans[index]);
-            let (mut stats, found) = pattern::compare(&side(0), &side(1), &CompareOptions::default(), progress)?;
+            let (mut stats, found) =
+                pattern::compare(&side(0), &side(1), &CompareOptions::default(), progress)?;
             if found != Comparison::Equal {
                 return Err(Error::new(ErrorKind::Changed, "measure", input.path(), "the test files differ"));
             }

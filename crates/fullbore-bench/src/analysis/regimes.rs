@@ -90,7 +90,11 @@ mod tests {
         assert_eq!(regime_by_credit(&limited(1_700_000_000), &writes, true), None);
         let none = [credit("write", RateUnit::Bytes, 6e9, false, true)];
         assert_eq!(regime_by_credit(&sample(6_500_000_000, true), &none, true), Some(Regime::Sustained));
-        assert_eq!(regime_by_credit(&sample(6_800_000_000, true), &none, true), None, "of an earlier credit?");
+        assert_eq!(
+            regime_by_credit(&sample(6_800_000_000, true), &none, true),
+            None,
+            "of an earlier credit?"
+        );
         let varying = [credit("write", RateUnit::Bytes, 6e9, false, false)];
         assert_eq!(regime_by_credit(&sample(6_400_000_000, true), &varying, true), None);
     }
@@ -99,8 +103,16 @@ mod tests {
     fn a_credit_of_requests_limits_requests_only() {
         let requests = [credit("read", RateUnit::Requests, 100.0, true, true)];
         assert_eq!(regime_by_credit(&sample(200 << 20, false), &requests, true), Some(Regime::Burst));
-        assert_eq!(regime_by_credit(&sample(50 << 20, false), &requests, true), None, "its bytes are unknown");
-        assert_eq!(regime_by_credit(&sample(200 << 20, false), &requests, false), None, "read ahead by the system");
+        assert_eq!(
+            regime_by_credit(&sample(50 << 20, false), &requests, true),
+            None,
+            "its bytes are unknown"
+        );
+        assert_eq!(
+            regime_by_credit(&sample(200 << 20, false), &requests, false),
+            None,
+            "read ahead by the system"
+        );
     }
 
     #[test]

@@ -6,22 +6,16 @@ use super::panels::{Panel, split};
 use super::pipeline_chart;
 use super::plot_charts::{ChartLine, Cluster, LineChart, Point, clusters};
 use super::prose::spanned;
-use super::row_charts::{Range, Stack, percentile_style, percentiles, shares};
-use crate::document::{Axis, Cell, Latency, Phases, Series, Stage};
+use super::row_charts::{
+    PARTS, PERCENTILES, Percentile, Range, Stack, percentile_style, percentiles, shares,
+};
+use crate::document::{Axis, Cell, Phases, Series, Stage};
 use crate::stats::{Bootstrap, Estimate, jain, median};
 use crate::units;
-
-type Percentile = fn(&Latency) -> f64;
-
-pub(super) const PERCENTILES: [(&str, Percentile); 4] =
-    [("p50", |l| l.p50_s), ("p90", |l| l.p90_s), ("p99", |l| l.p99_s), ("p99.9", |l| l.p999_s)];
 
 /// Above this number of paths there is one chart per percentile, otherwise one per path.
 const MOST_PATHS: usize = 4;
 const MOST_ROWS: usize = 14;
-
-/// The phases of a request's time with their colours.
-pub(super) const PARTS: [(&str, usize); 4] = [("submit", 4), ("queue", 1), ("device", 0), ("complete", 2)];
 
 /// A percentile of a cell in seconds: the median over its counted samples, with its interval.
 pub(super) fn percentile(cell: &Cell, value: Percentile) -> Option<Estimate> {

@@ -2,11 +2,19 @@
 
 use super::panels::{LineStyle, marker};
 use super::picture::{Key, Picture};
-use super::request_figures::{PARTS, PERCENTILES};
 use super::scale::{Scale, along, tick_text, title_below, trimmed};
 use crate::block::html::{escape, svg_text};
+use crate::document::Latency;
 use crate::stats::Estimate;
 use crate::units;
+
+pub(super) type Percentile = fn(&Latency) -> f64;
+
+pub(super) const PERCENTILES: [(&str, Percentile); 4] =
+    [("p50", |l| l.p50_s), ("p90", |l| l.p90_s), ("p99", |l| l.p99_s), ("p99.9", |l| l.p999_s)];
+
+/// The phases of a request's time with their colours.
+pub(super) const PARTS: [(&str, usize); 4] = [("submit", 4), ("queue", 1), ("device", 0), ("complete", 2)];
 
 const WIDTH: f64 = 520.0;
 /// Ends of the bars and of the texts above them.

@@ -24,8 +24,8 @@ mod warm_up;
 
 pub use autocorrelation::{correlation_time, effective_samples, lag_one};
 pub use change::{ChangePoint, Changes, MIN_SAMPLES_FOR_CHANGES, Segment, change_points};
-pub(crate) use compare::{FEWEST_PAIRS, FEWEST_SAMPLES};
 pub use compare::{DEFAULT_MARGIN, RatioComparison, Verdict, compare_paired, compare_rates};
+pub(crate) use compare::{FEWEST_PAIRS, FEWEST_SAMPLES};
 pub(crate) use credit::Slicer;
 pub use credit::{Burst, Course, CreditFit, Refill, Step, Stretch, fit_credit, steady_state};
 pub use distribution::{jain, normal_cdf, student_t_cdf, student_t_quantile};

@@ -185,10 +185,9 @@ fn signature(device: &impl AsHandle, len: u64) -> io::Result<Option<&'static str
         }
     }
     // Versions 1.0 and 0.90 are near the end.
-    for at in [
-        (len / 512).checked_sub(16).map(|sector| (sector & !7) * 512),
-        (len & !0xffff).checked_sub(64 << 10),
-    ] {
+    for at in
+        [(len / 512).checked_sub(16).map(|sector| (sector & !7) * 512), (len & !0xffff).checked_sub(64 << 10)]
+    {
         if has(at, MD)? {
             return Ok(Some("a member of an md array"));
         }
@@ -291,7 +290,8 @@ mod tests {
     #[test]
     fn an_unreadable_device_is_not_taken_for_empty() {
         let room = tempfile::tempdir().unwrap();
-        let writer = fs::File::create_new(room.path().join("device")).unwrap();
+        let writer =
+            fs::File::options().write(true).create_new(true).open(room.path().join("device")).unwrap();
         writer.set_len(1 << 20).unwrap();
         assert!(signature(&writer, 1 << 20).is_err(), "open for writing only");
     }

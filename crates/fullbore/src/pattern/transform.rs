@@ -159,7 +159,7 @@ fn check_len(output: &Output, expected: RangeInclusive<u64>) -> Result<()> {
     }
 }
 
-/// As [`generate`], but writes into existing or [`allocate`](super::allocate)d blocks and does not commit the output:
+/// As [`generate`], but writes into existing blocks and does not commit the output:
 /// this is the part that the meter times. It ends soon after `enough` is set, so that concurrent runs can end when the
 /// first of them ends.
 ///
