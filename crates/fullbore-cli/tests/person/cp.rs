@@ -55,6 +55,9 @@ fn no_clobber_and_dangling_links_are_not_forced() {
     ours(&dir, "cp --update=all -u new old").succeeds();
     assert_eq!(dir.read("old"), b"old");
     ours(&dir, "cp -u --update=all new old").succeeds();
+    dir.file("kept", "old");
+    ours(&dir, "cp --backup=numbered --backup new kept").succeeds();
+    assert_eq!(dir.read("kept.~1~"), b"old");
     assert_eq!(dir.read("old"), b"new");
 }
 

@@ -84,8 +84,8 @@ pub(super) struct Flags {
     /// Back up existing targets: none, simple (name~), numbered (name.~1~), existing (numbered if such a backup exists)
     /// [default: $VERSION_CONTROL, existing]
     #[arg(long, value_name = "CONTROL", num_args = 0..=1, require_equals = true, default_missing_value = "",
-          value_parser = names_or_empty(&CONTROLS))]
-    pub(super) backup: Option<String>,
+          value_parser = names_or_empty(&CONTROLS), action = clap::ArgAction::Append)]
+    pub(super) backup: Vec<String>,
 
     /// Same as --backup without a value
     #[arg(short = 'b')]

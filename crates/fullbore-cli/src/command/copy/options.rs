@@ -118,7 +118,7 @@ impl Flags {
         let keeps = self.no_clobber && !order.asks;
         let wrong = match () {
             () if self.link && self.symbolic_link => "cannot make both hard and symbolic links",
-            () if keeps && (self.back_up || self.backup.is_some() || self.suffix.is_some()) => {
+            () if keeps && (self.back_up || !self.backup.is_empty() || self.suffix.is_some()) => {
                 "options --backup and --no-clobber are mutually exclusive"
             }
             () if self.reflink == Reflink::Always && self.sparse != Sparse::Auto => {
@@ -174,11 +174,13 @@ impl Flags {
     }
 
     fn backup(&self) -> Result<Option<Backup>, Exit> {
-        if !self.back_up && self.backup.is_none() && self.suffix.is_none() {
+        if !self.back_up && self.backup.is_empty() && self.suffix.is_none() {
             return Ok(None);
         }
         let set = |name: &String| !name.is_empty();
-        let name = self.backup.clone().filter(set).or_else(|| env::var("VERSION_CONTROL").ok().filter(set));
+        // The flag without a control leaves an earlier one as it is.
+        let named = self.backup.iter().rfind(|name| set(name)).cloned();
+        let name = named.or_else(|| env::var("VERSION_CONTROL").ok().filter(set));
         let control = lookup(name.as_deref().unwrap_or("existing"), &CONTROLS).map_err(|wrong| {
             let mut said = format!(
                 "{wrong} argument '{}' for '$VERSION_CONTROL'\nValid arguments are:",
