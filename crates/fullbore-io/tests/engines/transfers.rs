@@ -66,6 +66,11 @@ fn methods_that_only_copy_refuse_reads_and_writes() {
     let from = File::open(write_file(directory.path(), "from", b"other")).unwrap();
     for method in METHODS.iter().filter(|method| !method.capabilities.transfers) {
         let config = EngineConfig { from: Some(&from), write: true, ..EngineConfig::reading(&file) };
+        if method.capabilities.copies_whole {
+            let error = IoQueue::open(method, &config, None).err().unwrap();
+            assert_eq!(error.kind(), std::io::ErrorKind::Unsupported, "{}: {error}", method.name);
+            continue;
+        }
         let mut queue = IoQueue::open(method, &config, None).unwrap();
         let mut pool = Pool::new(2, ALIGNMENT).unwrap();
         let mut buf = || pool.take().unwrap();
