@@ -261,8 +261,8 @@ impl Output {
         }
     }
 
-    /// Gives the output the mode and the access list of the file that it replaces; on Windows, with `owner`, also its owner, which a
-    /// writer that has set the owner keeps.
+    /// Gives the output the mode and the access list of the file that it replaces. On Windows, `owner` also gives it the owner of
+    /// that file, unless the writer has set one.
     #[doc(hidden)]
     pub fn inherit_mode(&self, owner: bool) -> Result<()> {
         match self.state.place() {

@@ -220,8 +220,8 @@ pub fn set_attribute_of_name(path: impl PathArg, name: impl PathArg, value: &[u8
 }
 
 /// Gives a file that replaces another the time of creation of the other, its access list, with `owner` its owner and group, its
-/// named streams, its flags and its compression, as `ReplaceFileW` does. But the content is new, so the file is to be archived, and its encryption is that of new
-/// files in the directory: the system encrypts no open file.
+/// named streams, its flags and its compression, as `ReplaceFileW` does. But the content is new, so the file is to be archived,
+/// and its encryption is that of new files in the directory: the system encrypts no open file.
 pub fn inherit(directory: impl AsHandle, name: impl PathArg, file: impl AsHandle, owner: bool) -> Result<()> {
     let old = named(&directory, &name, READING, AtFlags::NOFOLLOW)?;
     // The streams are part of the file: writing them changes its times, which may be those of the source of a copy.
