@@ -53,8 +53,8 @@ pub(super) fn take(path: &Path, serial: &str) -> Result<ExclusiveDevice> {
     let held = sys::open(path, OpenFlags::READ_WRITE | OpenFlags::EXCLUSIVE, 0)
         .map_err(|error| Error::io("open exclusively", path, error.into()))?;
     let len = device.size.ok_or_else(|| refuse("its size is unknown".into(), "name a whole disk"))?;
-    let known = signature(&held, len).map_err(|error| Error::io("read", path, error))?;
-    if let Some(found) = known.map(str::to_owned).or_else(|| by_blkid(path)) {
+    let mark = signature(&held, len).map_err(|error| Error::io("read", path, error))?;
+    if let Some(found) = mark.map(str::to_owned).or_else(|| by_blkid(path)) {
         let advice = "if the data is not needed, remove its signature with wipefs and try again";
         return Err(refuse(format!("it has data: {found}"), advice));
     }

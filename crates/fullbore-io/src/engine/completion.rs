@@ -4,7 +4,7 @@
 use std::io;
 use std::time::Instant;
 
-use super::io_queue::{Done, IoQueue, PendingRequest};
+use super::io_queue::{Done, IoQueue, PendingRequest, Stall};
 use crate::buf::{ALIGNMENT, Buf, Completion, Direction, Pool, Request};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{File, FileStamp, LONGEST, cut};
@@ -145,13 +145,9 @@ impl IoQueue {
             Some((align, _)) => had / align * align,
             None => had,
         };
-        if from == request.from {
-            let (end, times) = &mut self.pending[request.token as usize].stall;
-            (*end, *times) = (had, if *end == had { *times + 1 } else { 1 });
-            if *times == STALLS {
-                let error = stalled(self.handle(), start + had as u64, &request.buf.data()[had..]);
-                return Err(self.failed(doing, start + had as u64, error));
-            }
+        if from == request.from && self.pending[request.token as usize].stall.is_final(had) {
+            let error = stalled(self.handle(), start + had as u64, &request.buf.data()[had..]);
+            return Err(self.failed(doing, start + had as u64, error));
         }
         request.from = from;
         request.offset = start + from as u64;
@@ -194,15 +190,14 @@ impl IoQueue {
             .map_err(|error| fail("read", error))?;
         bounce.data_mut()[held..].fill(0);
         bounce.data_mut()[place..place + part.len()].copy_from_slice(part);
-        let (mut end, mut times) = (0, 0);
+        let mut stall = Stall::default();
         loop {
             let count = retry(|| handle.write_once(block, bounce.data(), TransferFlags::empty()))
                 .map_err(|error| fail("write", error))?;
             if count == align {
                 break;
             }
-            (end, times) = (count, if end == count { times + 1 } else { 1 });
-            if count == 0 || times == STALLS {
+            if count == 0 || stall.is_final(count) {
                 return Err(fail("write", stalled(handle, block + count as u64, &bounce.data()[count..])));
             }
             // A short write is repeated from the start of the block: the bytes are the same.
@@ -226,10 +221,6 @@ fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
         }
     }
 }
-
-/// Number of times in a row that a direct write may end at the same place within a block, before the run fails: a limit of the
-/// file size, for example, ends it there each time.
-const STALLS: u8 = 8;
 
 /// The error of a direct write that ends at `at` each time: that of writing the rest.
 fn stalled(handle: &File, at: u64, rest: &[u8]) -> io::Error {

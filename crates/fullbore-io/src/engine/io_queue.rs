@@ -71,8 +71,26 @@ pub(super) struct PendingRequest {
     pub(super) len: usize,
     /// Bytes before the caller's data: read along with it, or written separately.
     pub(super) head: usize,
-    /// Place within the first block at which the last direct writes ended, and their number.
-    pub(super) stall: (usize, u8),
+    /// The last ends of a direct write within its first block.
+    pub(super) stall: Stall,
+}
+
+/// The place within its first block at which a direct write last ended, and how often in a row.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Stall {
+    end: usize,
+    times: u8,
+}
+
+impl Stall {
+    /// Records that a write ended at `end`; true if it is not to be repeated, because a limit of the file size, for example, ends it
+    /// there each time.
+    pub(super) fn is_final(&mut self, end: usize) -> bool {
+        /// Number of times in a row that a write may end at the same place.
+        const MOST: u8 = 8;
+        *self = Self { end, times: if self.end == end { self.times + 1 } else { 1 } };
+        self.times == MOST
+    }
 }
 
 /// Start times of the requests in flight, and latencies of the completed ones.
