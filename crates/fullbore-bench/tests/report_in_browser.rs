@@ -160,27 +160,13 @@ fn saved_data_equal_the_document() {
     let rate = cell.samples[0].rate();
     cell.samples[0].steady = Some(SteadyPart { bytes: rate / 8.0, seconds: 0.125 });
     cell.samples[1].proof = Proof::Contradicted { reason: "not cached".to_owned() };
-    let document = &document;
-    browser.open(&page("data", document), 1400, false);
-    let saved = browser.run("window.fullbore.text('json')");
-    let saved = Document::parse(saved.as_str().unwrap()).unwrap();
-    assert_eq!(saved.run, document.run);
-    assert_eq!(saved.environment, document.environment);
-    let samples = |d: &Document| d.cells.iter().map(|c| c.samples.len()).collect::<Vec<_>>();
-    assert_eq!(samples(&saved), samples(document));
-    for (a, b) in saved.cells.iter().zip(&document.cells) {
-        assert_eq!((&a.id, &a.labels), (&b.id, &b.labels));
-        for (a, b) in a.samples.iter().zip(&b.samples) {
-            assert!((a.seconds / b.seconds - 1.0).abs() < 1e-6 && a.bytes == b.bytes && a.proof == b.proof);
-            assert_eq!(a.streams.len(), b.streams.len());
-        }
-    }
-    let table = browser.run("window.fullbore.text('csv')");
-    let mut expected = Vec::new();
-    fullbore_bench::csv::write(&saved, &mut expected).unwrap();
-    let expected = std::str::from_utf8(&expected).unwrap();
-    assert!(expected.lines().any(|row| row.ends_with(",false,false,false")), "a sample is not counted");
-    same_table(table.as_str().unwrap(), expected);
+    browser.open(&page("data", &document), 1400, false);
+    let (mut json, mut csv) = (Vec::new(), Vec::new());
+    document.write(&mut json).unwrap();
+    fullbore_bench::csv::write(&document, &mut csv).unwrap();
+    let [json, csv] = [json, csv].map(|text| String::from_utf8(text).unwrap());
+    assert!(csv.lines().any(|row| row.ends_with(",false,false,false")), "a sample is not counted");
+    assert!(browser.run("window.fullbore.text('json')") == json);
 
     let folder = tempfile::tempdir().unwrap();
     let allow = json!({ "behavior": "allow", "downloadPath": folder.path(), "eventsEnabled": true });
@@ -188,31 +174,11 @@ fn saved_data_equal_the_document() {
     browser.run("document.querySelector('[data-save=csv]').click()");
     let file = folder.path().join("results.csv");
     let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while std::fs::read_to_string(&file).map_or(true, |text| Some(text.as_str()) != table.as_str()) {
+    while std::fs::read_to_string(&file).map_or(true, |text| text != csv) {
         assert!(std::time::Instant::now() < end, "results.csv is not saved");
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
     assert_eq!(browser.complaints(), Vec::<String>::new());
-}
-
-/// Fails unless two CSV tables have the same fields; figures are compared as numbers.
-fn same_table(one: &str, other: &str) {
-    let rows = |text: &str| -> Vec<Vec<String>> {
-        let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
-        reader.records().map(|r| r.unwrap().iter().map(str::to_owned).collect()).collect()
-    };
-    let (one, other) = (rows(one), rows(other));
-    assert_eq!(one.len(), other.len());
-    for (a, b) in one.iter().zip(&other) {
-        assert_eq!(a.len(), b.len());
-        for ((a, b), name) in a.iter().zip(b).zip(&other[0]) {
-            let same = match (a.parse::<f64>(), b.parse::<f64>()) {
-                (Ok(a), Ok(b)) => (a - b).abs() <= 1e-12 * b.abs(),
-                _ => a == b,
-            };
-            assert!(same, "{name}: {a} and {b}");
-        }
-    }
 }
 
 #[test]

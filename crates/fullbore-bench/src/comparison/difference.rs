@@ -132,19 +132,22 @@ impl Differences {
 }
 
 /// The reason why documents were not compared.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
     /// The environments differ in an aspect that is not allowed.
+    #[error(fmt = refusal)]
     Differ {
         /// The differences of each document, by name.
         documents: Vec<(String, Vec<Difference>)>,
     },
     /// A document has no cells.
+    #[error("{name}: no cells to compare")]
     NoCells {
         /// The name of the document.
         name: String,
     },
     /// A document has two cells with one id.
+    #[error("{name}: damaged: two cells have the id {id}")]
     Twice {
         /// The name of the document.
         name: String,
@@ -152,6 +155,7 @@ pub enum Error {
         id: String,
     },
     /// No cell matches a pattern.
+    #[error("--only {pattern}: no cell matches; one of the ids is {example}")]
     NoMatch {
         /// The pattern that matches none.
         pattern: String,
@@ -159,6 +163,9 @@ pub enum Error {
         example: String,
     },
     /// No cell was measured in both.
+    #[error(
+        "{name}: no measured cell in common with the baseline (baseline: {}; this: {})", examples[0], examples[1]
+    )]
     NothingInCommon {
         /// Name of the document.
         name: String,
@@ -167,26 +174,7 @@ pub enum Error {
     },
 }
 
-impl std::error::Error for Error {}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Differ { documents } => refusal(f, documents),
-            Self::NoCells { name } => write!(f, "{name}: no cells to compare"),
-            Self::Twice { name, id } => write!(f, "{name}: damaged: two cells have the id {id}"),
-            Self::NoMatch { pattern, example } => {
-                write!(f, "--only {pattern}: no cell matches; one of the ids is {example}")
-            }
-            Self::NothingInCommon { name, examples: [baseline, this] } => write!(
-                f,
-                "{name}: no measured cell in common with the baseline (baseline: {baseline}; this: {this})"
-            ),
-        }
-    }
-}
-
-fn refusal(f: &mut fmt::Formatter<'_>, documents: &[(String, Vec<Difference>)]) -> fmt::Result {
+fn refusal(documents: &[(String, Vec<Difference>)], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     writeln!(f, "not compared: differences between the environments could explain a difference in speed")?;
     for (name, differences) in documents {
         writeln!(f, "  {name} against the baseline (baseline | this):")?;

@@ -4,6 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
+/// A pattern over whole ids: `*` matches any run of characters, slashes included, `?` any one character.
+pub use wildmatch::WildMatch as Glob;
 
 use super::change::{Judgement, Measure};
 use super::difference::Aspect;
@@ -140,42 +142,6 @@ impl fmt::Display for Condition {
     }
 }
 
-/// A pattern over whole ids: `*` matches any run of characters, slashes included, `?` any one character.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Glob(Vec<char>);
-
-impl Glob {
-    /// Parses a pattern. Every text is valid.
-    pub fn new(text: &str) -> Self {
-        Self(text.chars().collect())
-    }
-
-    /// True if the pattern matches all of `id`.
-    pub fn matches(&self, id: &str) -> bool {
-        let id: Vec<char> = id.chars().collect();
-        let begins = |text: &[char], piece: &[char]| {
-            text.len() >= piece.len() && piece.iter().zip(text).all(|(c, t)| *c == '?' || c == t)
-        };
-        let mut rest = id.as_slice();
-        let mut pieces: Vec<&[char]> = self.0.split(|c| *c == '*').collect();
-        let last = pieces.pop().unwrap_or_default();
-        for (number, piece) in pieces.iter().enumerate() {
-            let places = if number == 0 { 1 } else { rest.len() + 1 };
-            // The leftmost place leaves the most for the pieces after it.
-            let Some(at) = (0..places).find(|at| begins(&rest[*at..], piece)) else { return false };
-            rest = &rest[at + piece.len()..];
-        }
-        let Some(at) = rest.len().checked_sub(last.len()) else { return false };
-        (at == 0 || !pieces.is_empty()) && begins(&rest[at..], last)
-    }
-}
-
-impl fmt::Display for Glob {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.iter().collect::<String>())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,40 +175,6 @@ mod tests {
         ] {
             let error = text.parse::<Condition>().unwrap_err();
             assert!(error.contains(kind), "{text}: {error}");
-        }
-    }
-
-    /// The definition, by exhaustive search.
-    fn brute(pattern: &[char], text: &[char]) -> bool {
-        match pattern.split_first() {
-            None => text.is_empty(),
-            Some((&'*', rest)) => (0..=text.len()).any(|taken| brute(rest, &text[taken..])),
-            Some((&c, rest)) => text.first().is_some_and(|&t| c == '?' || c == t) && brute(rest, &text[1..]),
-        }
-    }
-
-    /// All texts of up to `longest` letters.
-    fn texts(letters: &[char], longest: usize) -> Vec<Vec<char>> {
-        let mut all = vec![Vec::new()];
-        let mut last = all.clone();
-        for _ in 0..longest {
-            last = last
-                .iter()
-                .flat_map(|text| letters.iter().map(move |&c| text.iter().copied().chain([c]).collect()))
-                .collect();
-            all.extend(last.iter().cloned());
-        }
-        all
-    }
-
-    #[test]
-    fn matches_like_a_reference_glob() {
-        for pattern in texts(&['a', 'b', '*', '?'], 4) {
-            let glob = Glob(pattern.clone());
-            for text in texts(&['a', 'b', '/'], 4) {
-                let word: String = text.iter().collect();
-                assert_eq!(glob.matches(&word), brute(&pattern, &text), "{glob} {word}");
-            }
         }
     }
 

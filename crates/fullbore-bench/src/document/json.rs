@@ -11,80 +11,47 @@ use serde_json::Value;
 use super::results::{Document, SCHEMA, VERSION};
 
 /// Error of reading or writing a results document.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Reading or writing failed.
-    Io(std::io::Error),
+    #[error("results document: {0}")]
+    Io(#[source] std::io::Error),
     /// The text is not JSON, or a field is missing or of the wrong kind.
-    Json(serde_json::Error),
+    #[error("results document: damaged or incomplete: {}", clipped(&.0.to_string()))]
+    Json(#[source] serde_json::Error),
     /// The JSON is not a results document.
+    #[error("not a results document: {}, expected \"schema\": \"{SCHEMA}\"", found_schema(.schema.as_deref()))]
     NotResults {
         /// Value of its `schema` field, if present.
         schema: Option<String>,
     },
     /// The document has no usable version number.
+    #[error("results document: no version number of 1 or more")]
     NoVersion,
     /// The document was written by a later version of fullbore.
+    #[error("results document: version {found}, this fullbore reads up to {VERSION}: use a newer fullbore")]
     TooNew {
         /// Version of the document.
         found: u64,
     },
     /// The document has more than 20,000 cells.
+    #[error("results document: {found} cells; a document may have at most {MOST_CELLS}")]
     TooManyCells {
         /// Number of its cells.
         found: usize,
     },
     /// The document has more than 20,000 experiments, findings of one type, or stretches or streams of a sample.
+    #[error("results document: a list of more than {MOST_CELLS} entries, which no run of the meter writes")]
     TooManyEntries,
     /// The document has more than a million objects or eight million values, which take a hundred times the memory of their text.
+    #[error(
+        "results document: more than {MOST_OBJECTS} objects or {MOST_VALUES} values, which no run of the meter writes"
+    )]
     TooManyValues,
 }
 
-impl std::fmt::Display for Error {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Io(error) => write!(f, "results document: {error}"),
-            Self::Json(error) => {
-                write!(f, "results document: damaged or incomplete: {}", clipped(&error.to_string()))
-            }
-            Self::NotResults { schema: Some(schema) } => {
-                write!(
-                    f,
-                    "not a results document: its schema is \"{}\", expected \"{SCHEMA}\"",
-                    clipped(schema)
-                )
-            }
-            Self::NotResults { schema: None } => {
-                write!(f, "not a results document: no \"schema\" field, expected \"schema\": \"{SCHEMA}\"")
-            }
-            Self::TooManyCells { found } => {
-                write!(f, "results document: {found} cells; a document may have at most {MOST_CELLS}")
-            }
-            Self::TooManyEntries => write!(
-                f,
-                "results document: a list of more than {MOST_CELLS} entries, which no run of the meter writes"
-            ),
-            Self::TooManyValues => write!(
-                f,
-                "results document: more than {MOST_OBJECTS} objects or {MOST_VALUES} values, which no run of the meter writes"
-            ),
-            Self::NoVersion => write!(f, "results document: no version number of 1 or more"),
-            Self::TooNew { found } => write!(
-                f,
-                "results document: version {found}, this fullbore reads up to {VERSION}: use a newer fullbore"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Io(error) => Some(error),
-            Self::Json(error) => Some(error),
-            _ => None,
-        }
-    }
+fn found_schema(schema: Option<&str>) -> String {
+    schema.map_or("no \"schema\" field".into(), |schema| format!("its schema is \"{}\"", clipped(schema)))
 }
 
 /// Maximum length of a document in bytes, larger than any that the meter writes.

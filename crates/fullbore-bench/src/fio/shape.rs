@@ -1,8 +1,6 @@
 //! Cells in terms of fio: the I/O engines equivalent to access methods, and the options that a cell determines independent
 //! of the machine.
 
-use std::fmt;
-
 use fullbore::buf::{HUGE_PAGE, Pool};
 use fullbore::strategy::{Completion, Model, Strategy, StrategySpec};
 
@@ -12,16 +10,9 @@ use crate::grouping::distinct;
 pub(super) type Setting = (&'static str, String);
 
 /// The reason why fio cannot run a cell.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct Unsupported(pub(crate) String);
-
-impl fmt::Display for Unsupported {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Unsupported {}
 
 /// An access method and the I/O engine of fio that makes the same calls.
 #[derive(Debug)]

@@ -47,16 +47,9 @@ pub struct Query {
 }
 
 /// An error in the text of a query.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct QueryError(String);
-
-impl std::fmt::Display for QueryError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for QueryError {}
 
 impl Query {
     /// Creates a query from an operation and words such as `request=64K`: the fields `method`, `request`, `depth` and

@@ -105,7 +105,7 @@ pub(super) fn environment(document: &Document) -> Section {
 pub(super) fn foot(document: &Document) -> String {
     format!(
         "<footer><p>Medians with 95% bootstrap intervals; a megabyte is 10<sup>6</sup> bytes. This file contains every \
-         raw sample, measured values to seven digits, computed ones to five. Schema {} version {}.{}.</p></footer>\n",
+         raw sample. Schema {} version {}.{}.</p></footer>\n",
         escape(&document.schema),
         document.version,
         document.minor

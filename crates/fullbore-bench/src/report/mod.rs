@@ -34,8 +34,8 @@ const SCRIPT: &str = concat!(
 );
 /// Renders a document as a complete HTML page.
 ///
-/// The page contains the document itself, measured values to seven digits and computed ones to five, and offers it for
-/// download as JSON and its samples as CSV. It requests nothing from anywhere; all text from the document is escaped.
+/// The page contains the document itself, and offers it for download as JSON and its samples as CSV. It requests nothing from
+/// anywhere; all text from the document is escaped.
 pub fn html(document: &Document) -> String {
     let sections = sections(document);
     let body = [
@@ -48,7 +48,7 @@ pub fn html(document: &Document) -> String {
         "</main>\n</div>\n",
         &frame::foot(document),
         "<div id=\"tip\" role=\"status\" hidden></div>\n",
-        &html::data("results", &embedded::packed(document)),
+        &html::data("results", &embedded::files(document)),
     ];
     html::page(&format!("Storage report: {}", document.run.directory), "", &body.concat(), SCRIPT)
 }

@@ -124,8 +124,10 @@ impl Browser {
         }
     }
 
+    /// The value of an expression, or of the promise that it returns.
     pub fn run(&mut self, expression: &str) -> Value {
-        let answer = self.ask("Runtime.evaluate", json!({ "expression": expression, "returnByValue": true }));
+        let params = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
+        let answer = self.ask("Runtime.evaluate", params);
         assert!(answer["exceptionDetails"].is_null(), "{expression}: {answer}");
         answer["result"]["value"].clone()
     }

@@ -1,12 +1,12 @@
 //! The syntax of fio's job files: sections, options and their values; notes on options that are not imported.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use fullbore::quote::clipped;
 
 /// An option of a job file that cannot be measured.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {}: {why}", clipped(.option))]
 pub struct ImportError {
     /// The line, from 1.
     pub line: usize,
@@ -15,14 +15,6 @@ pub struct ImportError {
     /// The reason, and the remedy.
     pub why: String,
 }
-
-impl fmt::Display for ImportError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}: {}", self.line, clipped(&self.option), self.why)
-    }
-}
-
-impl std::error::Error for ImportError {}
 
 /// Notes, with the options of one reason together.
 #[derive(Debug, Default)]
