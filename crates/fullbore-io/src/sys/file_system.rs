@@ -84,6 +84,11 @@ impl FileSystemKind {
         matches!(self.name, "devtmpfs" | "hugetlbfs" | "ramfs" | "rootfs" | "tmpfs")
     }
 
+    /// True if files may be compressed, except for blocks that were allocated before they were written.
+    pub fn compresses(self) -> bool {
+        self.name == "btrfs"
+    }
+
     /// True if no file is on a device: they are in memory, or the kernel generates them when they are read, possibly slowly.
     pub fn is_off_device(self) -> bool {
         self.is_in_memory()

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 use super::job::ProfileJob;
+use super::plan_input::Unallocated;
 use crate::operation::Split;
 use fullbore_io::engine::deep_method;
 use fullbore_io::size;
@@ -54,8 +55,8 @@ pub enum Evidence {
         len: u64,
     },
     Rotational,
-    /// The target's file system keeps its files in memory.
-    TargetInMemory,
+    /// The kind of the target's file system.
+    Unallocated(Unallocated),
     Fallocate,
     /// A rate of the profile, in bytes per second with its 95% interval.
     Measured {
@@ -122,9 +123,14 @@ impl fmt::Display for Evidence {
                 write!(f, "1 worker: processing {} takes less time than starting a thread", size::human(*len))
             }
             Self::Rotational => f.write_str("1 worker, sequential: rotational media, where seeks cost most"),
-            Self::TargetInMemory => f.write_str(
-                "alloc=size: the file system keeps its files in memory, and fallocate would fill it twice",
-            ),
+            Self::Unallocated(kind) => f.write_str(match kind {
+                Unallocated::InMemory => {
+                    "alloc=size: the file system keeps its files in memory, and fallocate would fill it twice"
+                }
+                Unallocated::Compressed => {
+                    "alloc=size: the file system may compress files, but not blocks allocated by fallocate"
+                }
+            }),
             Self::Fallocate => {
                 f.write_str("alloc=fallocate: writers of an extending file wait for one another")
             }

@@ -114,11 +114,8 @@ impl Strategy {
 
     /// True if a worker can use the same files, queues and buffers for this strategy as for the other one.
     pub(crate) fn has_the_engines_of(&self, other: &Self) -> bool {
-        let Self { read, write, request, depth, window, read_cache, write_cache, completion, .. } = self;
-        (read, write, request, depth, window)
-            == (&other.read, &other.write, &other.request, &other.depth, &other.window)
-            && (read_cache, write_cache, completion)
-                == (&other.read_cache, &other.write_cache, &other.completion)
+        let Self { workers, model, stripe, allocation, budget, .. } = *self;
+        *self == Self { workers, model, stripe, allocation, budget, ..other.clone() }
     }
 
     /// Returns the memory for its buffers and mapped parts, in bytes. Files mapped whole are in the page cache, and do not count.

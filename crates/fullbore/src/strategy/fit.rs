@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::fields::{Model, buffered};
+use super::contender::{Contenders, common};
+use super::fields::{Model, Strategy, buffered};
 use super::plan::Plan;
 use super::plan_input::{Purpose, Target};
 use super::spec::{cannot, inherent, with_policy};
@@ -186,6 +187,39 @@ impl Plan {
             strategy.workers = most;
         }
         strategy.model = if strategy.workers > 1 { Model::Pool } else { Model::Serial };
+    }
+
+    /// Gives both sides of a comparison the settings that suit both: the smaller number of workers, the longer requests for which
+    /// the memory suffices, the shorter stripes, and the contenders that both have.
+    pub(super) fn pair(&mut self, other: &mut Self) {
+        let settings = |plan: &Self| (plan.strategy.workers, plan.strategy.request);
+        let own = [&*self, &*other].map(settings);
+        for plan in [&mut *self, &mut *other] {
+            plan.strategy.workers = own[0].0.min(own[1].0);
+            plan.strategy.request = own[0].1.max(own[1].1);
+            plan.fit_memory();
+        }
+        let workers = self.strategy.workers.min(other.strategy.workers);
+        let request = self.strategy.request.min(other.strategy.request);
+        let stripe = self.strategy.stripe.min(other.strategy.stripe).next_multiple_of(request as u64);
+        let (one, two) = (&self.contenders, &other.contenders);
+        let contenders = Contenders {
+            cached: common(&one.cached, &two.cached),
+            uncached: common(&one.uncached, &two.uncached),
+        };
+        let alike = self.plan_input.is_cached() == other.plan_input.is_cached()
+            && self.plan_input.is_uncached() == other.plan_input.is_uncached();
+        for (plan, own) in [self, other].into_iter().zip(own) {
+            if own != (workers, request) {
+                let request = size::exact(request as u64);
+                plan.notes.push(format!("workers={workers}, request={request}: as for the other file"));
+            }
+            let strategy = &mut plan.strategy;
+            let model = if workers == 1 { Model::Serial } else { strategy.model };
+            *strategy = Strategy { workers, request, stripe, model, ..strategy.clone() };
+            // Files in different states of the page cache have different contenders.
+            plan.contenders = if alike { contenders.clone() } else { Contenders::default() };
+        }
     }
 
     /// Keeps the memory budget: by smaller mapped parts, then by fewer workers or less depth, whichever is larger, and finally by

@@ -27,7 +27,7 @@ pub use self::{
     job::{InputState, ProfileJob},
     learned::Learned,
     plan::Planner,
-    plan_input::{ADAPTIVE, PlanInput, Purpose, SMALL, Target, Units},
+    plan_input::{ADAPTIVE, PlanInput, Purpose, SMALL, Target, Unallocated, Units},
     profile::{FileSystem, MeasuredStrategy, ProfileEntry, key},
     selection::RunStrategy,
     spec::{DEEPEST, LARGEST_REQUEST, NAMED, Named, WORKER_LIMIT},
@@ -40,6 +40,6 @@ pub(crate) use plan_input::{MIXED, MOST_WORKERS, reads_alike, registered};
 pub(crate) use profile::LazyProfile;
 pub use profile::Profile;
 pub use selection::Selection;
-pub(crate) use selection::{Adaptive, Selections};
+pub(crate) use selection::{Adaptive, NEVER, Selections};
 pub(crate) use spec::LEAST_BUDGET;
 pub use spec::StrategySpec;

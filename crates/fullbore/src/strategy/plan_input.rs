@@ -2,7 +2,8 @@
 
 use fullbore_io::buf::{HUGE_PAGE, Pool};
 use fullbore_io::engine::{CachePolicy, deep_method};
-use fullbore_io::names;
+use fullbore_io::file::Output;
+use fullbore_io::{names, sys};
 use serde::{Deserialize, Serialize};
 
 use super::evidence::Serial;
@@ -70,6 +71,26 @@ impl Target {
     }
 }
 
+/// A kind of file system on which the blocks of a new file are not allocated before they are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unallocated {
+    /// It keeps its files in memory.
+    InMemory,
+    /// It may compress files.
+    Compressed,
+}
+
+impl Unallocated {
+    pub(super) fn of(output: &Output) -> Option<Self> {
+        let kind = sys::file_system_kind(output.file()).ok()?;
+        match (kind.is_in_memory(), kind.compresses()) {
+            (true, _) => Some(Self::InMemory),
+            (_, true) => Some(Self::Compressed),
+            _ => None,
+        }
+    }
+}
+
 /// The facts on which a decision depends.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanInput {
@@ -82,8 +103,8 @@ pub struct PlanInput {
     pub cached: Option<f64>,
     /// The destination.
     pub target: Target,
-    /// True if the target's file system keeps its files in memory.
-    pub target_in_memory: bool,
+    /// The reason why the blocks of a new target are not allocated before they are written, if there is one.
+    pub unallocated: Option<Unallocated>,
     /// The number of processors that this process may use; 1 where the decision does not depend on it.
     pub processors: usize,
     /// Memory for buffers, in bytes.
@@ -132,7 +153,7 @@ impl PlanInput {
             len: Some(len),
             cached: Some(1.0),
             target: Target::Nowhere,
-            target_in_memory: false,
+            unallocated: None,
             processors: 1,
             budget: BUDGET,
             rotational: false,

@@ -1,6 +1,7 @@
 //! The strategy of a run or the contenders that it tries, and the record of its trials.
 
 use std::fmt;
+use std::sync::atomic::AtomicBool;
 
 use fullbore_io::lock::Mutex;
 use fullbore_io::size;
@@ -19,7 +20,14 @@ pub struct RunStrategy<'a> {
     pub(crate) first: &'a Strategy,
     /// The contenders and the record of their trials.
     pub(crate) adaptive: Option<Adaptive<'a>>,
+    /// The memory that limits a record, in bytes.
+    pub(crate) budget: u64,
+    /// Set once the result of the run is not needed: the run ends as if it was cancelled.
+    pub(crate) unneeded: &'a AtomicBool,
 }
+
+/// The flag of runs whose result is always needed.
+pub(crate) static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// The contenders of an adaptive run.
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +42,7 @@ pub(crate) struct Adaptive<'a> {
 
 impl<'a> From<&'a Strategy> for RunStrategy<'a> {
     fn from(first: &'a Strategy) -> Self {
-        Self { first, adaptive: None }
+        Self { first, adaptive: None, budget: first.budget, unneeded: &NEVER }
     }
 }
 

@@ -236,8 +236,8 @@ fn from_device(plan_input: &PlanInput, decision: &mut Decision) {
 }
 
 fn allocation(plan_input: &PlanInput, decision: &mut Decision) {
-    if plan_input.target_in_memory {
-        decision.evidence.push(Evidence::TargetInMemory);
+    if let Some(kind) = plan_input.unallocated {
+        decision.evidence.push(Evidence::Unallocated(kind));
         decision.strategy.allocation = Allocation::Size;
     } else {
         decision.evidence.push(Evidence::Fallocate);

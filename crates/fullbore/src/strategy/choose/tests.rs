@@ -4,6 +4,7 @@ use fullbore_io::buf::{HUGE_PAGE, Pool};
 use fullbore_io::engine::CachePolicy;
 
 use super::*;
+use crate::strategy::Unallocated;
 use crate::strategy::contender::Contender;
 use crate::strategy::plan_input::MOST_WORKERS;
 use crate::strategy::{InputState, Model, Planner, ProfileJob, Purpose, Serial, StrategySpec, reads_alike};
@@ -85,8 +86,10 @@ fn facts_decide_without_measurements() {
     assert_eq!(choose(&disk, None).strategy.workers, 1);
     let small = PlanInput { len: Some(1000), ..plan_input() };
     assert_eq!(choose(&small, None).strategy.workers, 1);
-    let memory = PlanInput { target_in_memory: true, ..plan_input() };
-    assert_eq!(choose(&memory, None).strategy.allocation, Allocation::Size);
+    for kind in [Unallocated::InMemory, Unallocated::Compressed] {
+        let target = PlanInput { unallocated: Some(kind), ..plan_input() };
+        assert_eq!(choose(&target, None).strategy.allocation, Allocation::Size);
+    }
 }
 
 /// The meter can measure methods that only some runs, or none, can use.

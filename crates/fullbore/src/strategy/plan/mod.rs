@@ -6,13 +6,15 @@ mod tests;
 use std::sync::Arc;
 
 use super::choose::{Decision, choose};
-use super::contender::{Contender, Contenders, common};
+use super::contender::{Contender, Contenders};
 use super::contenders::contenders;
 use super::evidence::Evidence;
 use super::fields::{BUDGET, Model, Strategy, buffered};
 use super::figure::Circumstances;
 use super::learned::Learned;
-use super::plan_input::{ADAPTIVE, MIXED, PlanInput, Purpose, SMALL, Target, Units, reads_alike};
+use super::plan_input::{
+    ADAPTIVE, MIXED, PlanInput, Purpose, SMALL, Target, Unallocated, Units, reads_alike,
+};
 use super::profile::{LazyProfile, key};
 use super::selection::{Adaptive, RunStrategy, Selection, Selections};
 use super::spec::StrategySpec;
@@ -23,7 +25,6 @@ use fullbore_io::error::ErrorKind;
 use fullbore_io::error::Result;
 use fullbore_io::file::{File, FileKind, Output};
 use fullbore_io::probe;
-use fullbore_io::size;
 
 /// A strategy that works on these files, and the reasons for it.
 #[derive(Debug, Clone)]
@@ -205,8 +206,7 @@ impl<'a> Planner<'a> {
             len,
             cached: None,
             target,
-            target_in_memory: target == Target::New
-                && output.is_some_and(|output| probe::in_memory(output.file())),
+            unallocated: output.filter(|_| target == Target::New).and_then(Unallocated::of),
             processors: 1,
             budget: spec.budget.unwrap_or(BUDGET),
             rotational: false,
@@ -442,32 +442,6 @@ impl Plan {
         Strategy { stripe, window: longer.window.map(|window| window.min(stripe as usize)), ..longer }
     }
 
-    /// Gives both sides of a comparison the settings that suit both: the smaller number of workers, the longer requests,
-    /// the shorter stripes, and the contenders that both have.
-    fn pair(&mut self, other: &mut Self) {
-        let workers = self.strategy.workers.min(other.strategy.workers);
-        let request = self.strategy.request.max(other.strategy.request);
-        let stripe = self.strategy.stripe.min(other.strategy.stripe).next_multiple_of(request as u64);
-        let (one, two) = (&self.contenders, &other.contenders);
-        let contenders = Contenders {
-            cached: common(&one.cached, &two.cached),
-            uncached: common(&one.uncached, &two.uncached),
-        };
-        let alike = self.plan_input.is_cached() == other.plan_input.is_cached()
-            && self.plan_input.is_uncached() == other.plan_input.is_uncached();
-        for plan in [self, other] {
-            let strategy = &mut plan.strategy;
-            if (strategy.workers, strategy.request) != (workers, request) {
-                let request = size::exact(request as u64);
-                plan.notes.push(format!("workers={workers}, request={request}: as for the other file"));
-            }
-            let model = if workers == 1 { Model::Serial } else { strategy.model };
-            *strategy = Strategy { workers, request, stripe, model, ..strategy.clone() };
-            // Files in different states of the page cache have different contenders.
-            plan.contenders = if alike { contenders.clone() } else { Contenders::default() };
-        }
-    }
-
     /// Runs one contender on a file that is too short to try several.
     pub(crate) fn try_one(&mut self, strategy: Strategy) {
         if !reads_alike(&strategy, &self.strategy) {
@@ -495,6 +469,6 @@ impl<'a> From<&'a Plan> for RunStrategy<'a> {
             #[cfg(test)]
             shuffle: None,
         });
-        Self { first: &plan.strategy, adaptive }
+        Self { adaptive, ..(&plan.strategy).into() }
     }
 }

@@ -122,3 +122,23 @@ fn a_comparison_of_files_on_two_file_systems_teaches_nothing() {
     }
     assert!(!learned(&other));
 }
+
+/// Each side has half of the memory, also after it got the longer requests of the other.
+#[test]
+fn a_pair_of_plans_keeps_the_memory() {
+    let directory = tempfile::tempdir_in(fullbore_testkit::ground::build_directory()).unwrap();
+    let path = directory.path().join("file");
+    std::fs::write(&path, vec![0; 1 << 20]).unwrap();
+    let file = File::open(&path).unwrap();
+    let budget = 8 << 20;
+    for strategies in
+        [["request=256K,depth=16,workers=2", "request=4M"], ["request=1M", "request=8M,workers=4"]]
+    {
+        let specs = strategies.map(|text| text.parse::<StrategySpec>().unwrap());
+        let spec = StrategySpec { budget: Some(budget), ..StrategySpec::default() };
+        let plans = Planner::new(&spec).plan_pair([&file, &file], [&specs[0], &specs[1]]).unwrap();
+        let [left, right] = plans.map(|plan| plan.strategy);
+        assert!(left.memory() + right.memory() <= budget, "{left} and {right}");
+        assert_eq!((left.request, left.workers), (right.request, right.workers));
+    }
+}
