@@ -72,6 +72,8 @@ mod wc_as_gnu;
 #[cfg(target_os = "linux")]
 mod bad_blocks;
 #[cfg(target_os = "linux")]
+mod created_modes;
+#[cfg(target_os = "linux")]
 mod devices;
 #[cfg(target_os = "linux")]
 mod escapes;

@@ -215,6 +215,8 @@ pub(super) fn named_copy(file: &File, place: &TargetName) -> Result<(Temporary, 
     }
     let mut names = vec![0; 64 << 10];
     let mut value = vec![0; 64 << 10];
+    // The directory's default list may have given the copy an access list.
+    let _ = sys::remove_attribute(&copy, sys::ACCESS_LIST);
     let listed = sys::attributes(file, &mut names[..]).unwrap_or(0);
     for name in sys::attribute_names(&names[..listed]) {
         let len = sys::attribute(file, name, &mut value[..]).map_err(failed)?;

@@ -149,19 +149,23 @@ impl Output {
     }
 
     /// As [`replace`](Self::replace), for runs that are resumed: the bytes written remain if the run ends early. `open` returns the
-    /// file with the bytes so far, and its name in the same directory.
+    /// file with the bytes so far, and its name in the same directory. `is_new`: the name must be free. `follow`: if it is a
+    /// dangling link, the output takes the name that the link refers to.
     #[doc(hidden)]
     pub fn resumable_at(
         directory: &HeldDir,
         name: &OsStr,
+        (is_new, follow): (bool, bool),
         open: impl FnOnce(&HeldDir, &OsStr) -> Result<(Handle, OsString)>,
     ) -> Result<Self> {
         let place = TargetName { directory: directory.clone(), name: name.to_owned() };
         place.reject_stream()?;
         let (place, finish) = match only_regular(&place)? {
-            Some(there) => replaced(place, &there)?,
-            // If the name is a dangling link that is to be followed, the output takes the name that it refers to.
-            None => (place.resolved()?.0, Finish::Usual),
+            Some(there) if !is_new => replaced(place, &there)?,
+            None if follow => (place.resolved()?.0, Finish::Usual),
+            _ if place.stat(AtFlags::NOFOLLOW)?.is_none() => (place, Finish::Usual),
+            _ if is_new => return Err(Error::io("create", place.path(), Code::EXISTS.into())),
+            _ => return Err(dangling(&place)),
         };
         let (fd, part) = open(&place.directory, &place.name)?;
         protect(&fd, finish, &place)?;

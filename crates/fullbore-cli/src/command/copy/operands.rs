@@ -113,5 +113,6 @@ impl Flags {
 
 /// True for a path whose last name is `.`, which its components do not show.
 fn ends_with_dot(path: &Path) -> bool {
-    matches!(path.as_os_str().as_bytes(), [.., separator, b'.'] if is_separator(*separator))
+    let mut names = path.as_os_str().as_bytes().rsplit(|&byte| is_separator(byte));
+    names.find(|name| !name.is_empty()) == Some(b".")
 }

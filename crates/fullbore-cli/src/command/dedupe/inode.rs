@@ -132,8 +132,13 @@ pub(super) fn copy_metadata(new: &Handle, like: &OpenInode, path: &Path) -> Resu
     if (made.uid, made.gid) != (stat.uid, stat.gid) {
         sys::change_owner(new, Some(stat.uid), Some(stat.gid)).map_err(fail)?;
     }
+    let attributes = like.attributes(path)?;
+    if !attributes.contains_key(sys::ACCESS_LIST.as_bytes()) {
+        // The directory's default list may have given the new file one.
+        let _ = sys::remove_attribute(new, sys::ACCESS_LIST);
+    }
     // Backwards: on Windows, the access list and the flags follow the streams that they may protect.
-    for (name, value) in like.attributes(path)?.into_iter().rev() {
+    for (name, value) in attributes.into_iter().rev() {
         sys::set_attribute(new, &name[..], &value).map_err(fail)?;
     }
     // After the owner, because changing the owner clears the set-user-ID bit.

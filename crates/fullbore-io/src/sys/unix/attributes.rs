@@ -11,6 +11,8 @@ use super::open::{OpenFlags, open_at};
 use super::open::{PathArg, permissions};
 use super::process::effective_user;
 use crate::sys::code::{Code, Result};
+#[cfg(target_os = "linux")]
+use crate::sys::portable::ACCESS_LIST;
 use crate::sys::types::{FileKind, Status};
 
 impl From<FileType> for FileKind {
@@ -218,31 +220,30 @@ pub fn inherit(
     file: impl AsFd,
     _owner: bool,
 ) -> Result<()> {
-    const LIST: &str = "system.posix_acl_access";
     const NONE: Code = Code(libc::ENODATA);
     let old = super::open::path_in(&directory, name.as_ref());
     // Five hundred entries.
     let mut list = [0; 4096];
-    let found = match attribute_of_name(old.as_path(), LIST, &mut list) {
+    let found = match attribute_of_name(old.as_path(), ACCESS_LIST, &mut list) {
         // Removed meanwhile, or `/proc` is missing.
         Err(Code::NOT_FOUND) => {
             let flags = OpenFlags::READ | OpenFlags::NOFOLLOW | OpenFlags::NONBLOCK | OpenFlags::NOCTTY;
             match super::open::open_at(&directory, name.as_ref(), flags, 0) {
                 // Its list stays unknown.
                 Err(Code::ACCESS_DENIED) => Err(NONE),
-                opened => attribute(opened?, LIST, &mut list),
+                opened => attribute(opened?, ACCESS_LIST, &mut list),
             }
         }
         found => found,
     };
     match found {
-        Ok(len) => set_attribute(file, LIST, &list[..len]),
+        Ok(len) => set_attribute(file, ACCESS_LIST, &list[..len]),
         Err(Code::OUT_OF_RANGE) => Err(Code::OUT_OF_RANGE),
         // The directory's default list may have given it one.
         Err(NONE | Code::UNSUPPORTED) => {
-            match remove_attribute(&file, LIST) {
+            match remove_attribute(&file, ACCESS_LIST) {
                 // It has one that cannot be removed, because the file was given away.
-                Err(Code::NOT_PERMITTED) if attribute(&file, LIST, &mut list).is_ok() => {
+                Err(Code::NOT_PERMITTED) if attribute(&file, ACCESS_LIST, &mut list).is_ok() => {
                     Err(Code::NOT_PERMITTED)
                 }
                 _ => Ok(()),

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use super::options::Preserve;
 use fullbore_io::error::{Error, Result};
-use fullbore_io::file::{Output, is_refused, permitted_mode, usual_mode};
+use fullbore_io::file::{is_refused, permitted_mode, usual_mode};
 use fullbore_io::sys::{self, AsHandle, AtFlags, BorrowedHandle, Code, FileKind, Handle, OsStrExt, Status};
 
 /// The access control lists, which belong to the mode.
-const LISTS: [&[u8]; 3] = [b"system.posix_acl_access", b"system.posix_acl_default", b"system.ntfs_acl"];
+const LISTS: [&[u8]; 3] = [sys::ACCESS_LIST.as_bytes(), b"system.posix_acl_default", b"system.ntfs_acl"];
 
 /// The mode of a copy that does not keep the source's, before the process's mask or the directory's default list.
 pub(super) fn usual(preserve: &Preserve, stat: &Status) -> u32 {
@@ -21,38 +21,15 @@ pub(super) fn usual(preserve: &Preserve, stat: &Status) -> u32 {
     }
 }
 
-/// Gives a new output the mode of a copy that does not keep the source's.
-pub(super) fn set_usual(preserve: &Preserve, stat: &Status, umask: u32, output: &Output) -> Result<()> {
-    let (file, mode) = (output.file(), output.usual_mode(usual(preserve, stat), umask)?);
-    if sys::status(file).is_ok_and(|now| now.permissions() == mode) {
-        return Ok(());
-    }
-    sys::change_mode(file, mode).map_err(|error| Error::io("set its mode", file.path(), error.into()))
-}
-
 /// The mode that a copy is created with: no other user can open it before it has its owner.
 pub(super) fn creation_mode(preserve: &Preserve, stat: &Status) -> u32 {
     if preserve.mode || preserve.owner { stat.mode & 0o700 } else { usual(preserve, stat) }
 }
 
-/// Sets the final mode of a file created with [`creation_mode`], if the source's mode is not kept.
-pub(super) fn widen(
-    preserve: &Preserve,
-    stat: &Status,
-    within: &Handle,
-    umask: u32,
-    to: AttributeTarget<'_>,
-) -> sys::Result<()> {
-    if preserve.mode || !preserve.owner {
-        return Ok(());
-    }
-    let bits = usual_mode(within, usual(preserve, stat), umask);
-    match to {
-        AttributeTarget::Open(fd) => sys::change_mode(fd, bits),
-        AttributeTarget::Name(directory, name) => {
-            sys::change_mode_of_created(directory, name, stat.kind(), bits)
-        }
-    }
+/// The final mode of a file created with [`creation_mode`] if it has another, and the source's is not kept.
+pub(super) fn later_mode(preserve: &Preserve, stat: &Status, within: &Handle, umask: u32) -> Option<u32> {
+    let is_later = preserve.owner && !preserve.mode && stat.kind() != FileKind::Symlink;
+    is_later.then(|| usual_mode(within, usual(preserve, stat), umask))
 }
 
 /// An open file, or a name in an open directory.
@@ -73,14 +50,16 @@ impl AttributeTarget<'_> {
     }
 }
 
-/// Gives `target` (`path` in messages) the attributes that `preserve` selects. `link`: a symbolic link has no mode.
+/// Gives `target` (`path` in messages) the attributes that `preserve` selects. `usual`: the mode of a new file if the source's is not
+/// kept; it follows the owner, because it may permit more to the group that the file had before. File systems with one mode for all
+/// files refuse it.
 pub(super) fn keep(
     preserve: &Preserve,
     source: AttributeTarget<'_>,
     stat: &Status,
     target: AttributeTarget<'_>,
+    usual: Option<u32>,
     path: &dyn Fn() -> PathBuf,
-    link: bool,
 ) -> Result<()> {
     let failed = |doing: &'static str| move |error: Code| Error::io(doing, path(), error.into());
     let mut mode = stat.permissions();
@@ -95,14 +74,16 @@ pub(super) fn keep(
         // The group's bits are the upper bound of the list's entries, and would be the group's own rights without it.
         mode &= !0o070;
     }
-    if preserve.mode && !link {
-        match target {
-            AttributeTarget::Open(fd) => sys::change_mode(fd, mode),
-            AttributeTarget::Name(directory, name) => {
-                sys::change_mode_of_created(directory, name, stat.kind(), mode)
-            }
+    let change_mode = |mode| match target {
+        AttributeTarget::Open(fd) => sys::change_mode(fd, mode),
+        AttributeTarget::Name(directory, name) => {
+            sys::change_mode_of_created(directory, name, stat.kind(), mode)
         }
-        .map_err(failed("preserve the mode of"))?;
+    };
+    if preserve.mode && stat.kind() != FileKind::Symlink {
+        change_mode(mode).map_err(failed("preserve the mode of"))?;
+    } else if let Some(Err(error)) = usual.map(change_mode).filter(|set| !set.is_err_and(is_refused)) {
+        return Err(failed("set its mode")(error));
     }
     if preserve.times {
         set_times(stat, target).map_err(failed("preserve the times of"))?;

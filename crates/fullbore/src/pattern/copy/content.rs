@@ -68,7 +68,8 @@ impl Content<'_> {
     ) -> Result<Written<CopyStats>> {
         let input = self.input;
         let before = input.starting_stamp()?;
-        let made = output.seekable().then(|| output.file().stamp()).transpose()?.map(|stamp| stamp.identity);
+        let mut made =
+            output.seekable().then(|| output.file().stamp()).transpose()?.map(|stamp| stamp.identity);
         if made == Some(before.identity) {
             let what = "input and output are the same file";
             return Err(Error::new(ErrorKind::SameFile, "copy", input.path(), what));
@@ -77,12 +78,16 @@ impl Content<'_> {
         let mut stats = CopyStats { files: 1, ..CopyStats::default() };
         let known = if lengthless(input, stat) { None } else { input.seekable_len()? };
         let len = match known.zip(made) {
-            Some((len, made)) => {
-                let devices = (before.identity.0, made.0);
+            Some((len, at)) => {
+                let devices = (before.identity.0, at.0);
                 let written = self.file(&mut output, journal.as_ref(), stat, devices, len, &mut stats);
                 Journal::used(journal.as_ref(), written)?;
                 if stats.bytes() != len {
                     return Err(Error::changed(input.path(), "truncated while being read"));
+                }
+                if stats.cloned > 0 {
+                    // A clone may have replaced the file.
+                    made = Some(output.file().stamp()?.identity);
                 }
                 len
             }
@@ -372,9 +377,6 @@ impl Content<'_> {
 
     fn attributes(&self, output: &Output, stat: &Status) -> Result<()> {
         let (preserve, file) = (&self.options.preserve, output.file());
-        if !preserve.mode && !output.inherits() {
-            attributes::set_usual(preserve, stat, self.umask.unwrap_or_else(umask), output)?;
-        }
         // Before the attributes: a change of owner clears capabilities.
         if !preserve.owner {
             output.inherit_owner()?;
@@ -384,7 +386,10 @@ impl Content<'_> {
         }
         let (source, target) =
             (AttributeTarget::Open(self.input.as_handle()), AttributeTarget::Open(file.as_handle()));
-        attributes::keep(preserve, source, stat, target, &|| file.path().to_owned(), false)?;
+        let is_usual = !preserve.mode && !output.inherits();
+        let mode = || output.usual_mode(attributes::usual(preserve, stat), self.umask.unwrap_or_else(umask));
+        let mode = is_usual.then(mode).transpose()?;
+        attributes::keep(preserve, source, stat, target, mode, &|| file.path().to_owned())?;
         if preserve.owner && !preserve.mode { output.inherit_mode(false) } else { Ok(()) }
     }
 }

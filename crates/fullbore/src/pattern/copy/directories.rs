@@ -182,19 +182,17 @@ impl TreeCopy<'_> {
         let preserve = &self.options.preserve;
         let (source, target) = (directory.source()?, directory.target()?);
         let paths = || directory.target.path();
-        if !preserve.mode && directory.new {
+        let usual = || -> Result<Option<u32>> {
             let now = sys::status(&target).map_or(0, |now| now.permissions());
             let within =
                 directory.parent.as_ref().map_or_else(|| directory.target(), |parent| parent.target())?;
             let mode = usual_mode(&within, attributes::usual(preserve, stat), self.umask) | now & 0o6000;
-            if mode != now {
-                sys::change_mode(&target, mode)
-                    .map_err(|error| Error::io("set its mode", paths(), error.into()))?;
-            }
-        }
+            Ok((mode != now).then_some(mode))
+        };
+        let mode = if directory.new && !preserve.mode { usual()? } else { None };
         let (from, to) =
             (AttributeTarget::Open(source.as_handle()), AttributeTarget::Open(target.as_handle()));
-        attributes::keep(preserve, from, stat, to, &paths, false)?;
+        attributes::keep(preserve, from, stat, to, mode, &paths)?;
         // A hidden directory is synced with all its content, where one call does that.
         let alone = || !directory.fresh || !syncs_whole(&target);
         if directory.new && self.settings.durability == Durability::Full && alone() {
@@ -228,7 +226,7 @@ impl TreeCopy<'_> {
         let held = within.fd().map_err(failed("create"))?;
         hidden
             .persist_with(|_, hidden| rename_new(&held, hidden, name))
-            .map_err(|error| failed("create")(error.into()))?;
+            .map_err(|error| failed("create directory")(error.into()))?;
         target.renamed(name);
         if self.settings.durability == Durability::Full {
             within.sync().map_err(failed("sync the directory of"))?;

@@ -369,8 +369,14 @@ fn last_number(within: &Handle, target: &[u8], control: BackupControl) -> sys::R
     }
     let flags = OpenFlags::READ | OpenFlags::DIRECTORY;
     let mut last = 0;
-    for found in sys::Directory::new(sys::open_at(within, ".", flags, 0)?)? {
-        last = last.max(number_of(found?.file_name().to_bytes(), target).unwrap_or(0));
+    match sys::open_at(within, ".", flags, 0) {
+        // As with `cp`: backups in a directory that may not be listed do not count.
+        Err(Code::ACCESS_DENIED) => {}
+        directory => {
+            for found in sys::Directory::new(directory?)? {
+                last = last.max(number_of(found?.file_name().to_bytes(), target).unwrap_or(0));
+            }
+        }
     }
     Ok((last > 0 || control == BackupControl::Numbered).then_some(last))
 }

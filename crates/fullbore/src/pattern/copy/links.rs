@@ -238,11 +238,9 @@ impl TreeCopy<'_> {
         let finish = |name: &CStr| {
             let from = AttributeTarget::Name(base.as_handle(), source);
             let to = AttributeTarget::Name(within.as_handle(), name);
-            if !link {
-                attributes::widen(&self.options.preserve, stat, &within, self.umask, to)
-                    .map_err(|error| Error::io("set its mode", entry.target_path(), error.into()))?;
-            }
-            attributes::keep(&self.options.preserve, from, stat, to, &|| directory.target_path(target), link)
+            let preserve = &self.options.preserve;
+            let mode = attributes::later_mode(preserve, stat, &within, self.umask);
+            attributes::keep(preserve, from, stat, to, mode, &|| directory.target_path(target))
         };
         match found {
             TargetState::Replaced(_) => self.over(entry, make, finish)?,

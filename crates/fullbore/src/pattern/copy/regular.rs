@@ -119,9 +119,10 @@ impl TreeCopy<'_> {
         found: &TargetState,
     ) -> Result<Written<CopyStats>> {
         let place = || entry.target_path();
-        let keep = |to: BorrowedHandle<'_>| {
+        let preserve = &self.options.preserve;
+        let keep = |to: BorrowedHandle<'_>, mode: Option<u32>| {
             let (from, to) = (AttributeTarget::Open(fd.as_handle()), AttributeTarget::Open(to));
-            attributes::keep(&self.options.preserve, from, stat, to, &place, false)
+            attributes::keep(preserve, from, stat, to, mode, &place)
         };
         let identity = |file: BorrowedHandle<'_>| sys::status(file).ok().map(|stat| stat.identity());
         let there = match found {
@@ -136,7 +137,7 @@ impl TreeCopy<'_> {
             _ => None,
         };
         let made = if let Some(there) = there {
-            keep(there.as_handle())?;
+            keep(there.as_handle(), None)?;
             if self.settings.durability == Durability::Full {
                 sys::sync_all(&there).map_err(|error| Error::io("sync", place(), error.into()))?;
             }
@@ -147,10 +148,8 @@ impl TreeCopy<'_> {
                 TargetState::There => self.in_place_of_old(entry).map_err(of_removal)?,
                 _ => Output::create_entry_at(&entry.directory.target, path(entry.target).as_os_str())?,
             };
-            if !self.options.preserve.mode {
-                attributes::set_usual(&self.options.preserve, stat, self.umask, &output)?;
-            }
-            keep(output.file().as_handle())?;
+            let mode = output.usual_mode(attributes::usual(preserve, stat), self.umask)?;
+            keep(output.file().as_handle(), Some(mode))?;
             let made = identity(output.file().as_handle());
             output.inherit_metadata(false).commit(self.settings.durability)?;
             made
@@ -231,8 +230,8 @@ impl TreeCopy<'_> {
             .and_then(|()| {
                 let from = AttributeTarget::Open(fd.as_handle());
                 let to = AttributeTarget::Open(made.as_handle());
-                attributes::widen(preserve, stat, &within, self.umask, to).map_err(of_target)?;
-                attributes::keep(preserve, from, stat, to, &|| directory.target_path(target), false)
+                let mode = attributes::later_mode(preserve, stat, &within, self.umask);
+                attributes::keep(preserve, from, stat, to, mode, &|| directory.target_path(target))
             })
             .and_then(|()| self.sync_alone(&made).map_err(of_target))
             .and_then(|()| {
@@ -297,17 +296,8 @@ impl TreeCopy<'_> {
             stats.cloned = data.len() as u64;
             return Ok(());
         }
-        let mut written = 0;
-        while written < data.len() {
-            match sys::write(made, &data[written..]) {
-                Ok(count) => written += count,
-                Err(Code::INTERRUPTED) => {}
-                Err(error) => {
-                    let path = directory.target_path(target);
-                    return Err(Error::io("write", path, error.into()).at(written as u64));
-                }
-            }
-        }
+        sys::write_all_at(made, data, 0)
+            .map_err(|error| Error::io("write", directory.target_path(target), error))?;
         stats.copied = data.len() as u64;
         Ok(())
     }
@@ -341,7 +331,7 @@ impl TreeCopy<'_> {
         let mut journal = None;
         // A short copy is not worth a journal.
         let output = if options.resume && stored && !gives_way && stat.size >= SMALL.max(STRIPE) {
-            Output::resumable_at(held, name, |held, name| {
+            Output::resumable_at(held, name, (is_new, options.follow_dangling_links), |held, name| {
                 let ino = if has_stable_inodes(&input) { stat.ino } else { 0 };
                 let (opened, part) = Journal::open(held, name, &Status { ino, ..*stat })?;
                 journal = Some(opened);
@@ -432,7 +422,12 @@ fn of_removal(error: Error) -> Error {
 
 /// An error of opening a target that is written in place, as a device.
 fn of_opening(error: Error) -> Error {
-    match error.code() {
+    let code = match error.code() {
+        // A socket, or a node whose device does not exist.
+        None if error.kind() == ErrorKind::Unsupported => Some(Code::NO_SUCH_ADDRESS),
+        code => code,
+    };
+    match code {
         Some(code) if error.operation() == "open" => Error::io("create", error.path(), code.into()),
         _ => error,
     }
