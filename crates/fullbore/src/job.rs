@@ -160,7 +160,8 @@ impl Job {
     /// are folded as they arrive. Records are limited as in [`search`](Self::search).
     ///
     /// # Errors
-    /// Those of every [run](Job); [`Memory`](crate::error::ErrorKind::Memory) for a record longer than a quarter of the memory limit.
+    /// Those of every [run](Job); [`Memory`](crate::error::ErrorKind::Memory) for a record longer than a quarter of the memory limit,
+    /// unless one request reads all of it.
     pub fn fold<'i, F: Fold>(&self, operation: &F, input: impl Into<Input<'i>>) -> Result<(F::State, Stats)> {
         let start = Instant::now();
         let (state, stats) = match input.into().open()? {
@@ -179,7 +180,8 @@ impl Job {
     ///
     /// # Errors
     /// Those of every [run](Job), and of `emit`; [`Memory`](crate::error::ErrorKind::Memory) for a record, or records within reach of one
-    /// another, longer than a quarter of the memory limit.
+    /// another, longer than a quarter of the memory limit. Results passed to `emit` before the error
+    /// [`Changed`](crate::error::ErrorKind::Changed) may be those of bytes that the file never had.
     pub fn search<'i, S: Search>(
         &self,
         operation: &S,

@@ -2,14 +2,17 @@
 
 use std::fs;
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
+use fullbore::Job;
 use fullbore::buf::Direction;
 use fullbore::error::Result;
 use fullbore::fault::Fault;
 use fullbore::fault::Plan;
 use fullbore::file::{Durability, File, Output, Placement};
-use fullbore::operation::{self, Kernel};
+use fullbore::operation::{self, Kernel, Part, Search};
 use fullbore::pattern::{CopyOptions, Progress, copy_file};
 use fullbore::strategy::NAMED;
 use fullbore::strategy::{Planner, StrategySpec};
@@ -125,4 +128,31 @@ fn pipes_are_transformed_correctly_under_every_fault() {
             outcome.judge(&name, &plan, struck, result.map(|ran| ran && whole));
         }
     }
+}
+
+/// The bytes after the last result that is needed may be unreadable.
+#[test]
+fn an_error_after_the_last_result_that_is_needed_is_none() {
+    struct Lengths;
+    impl Search for Lengths {
+        type Found = usize;
+        fn search(&self, part: &Part<'_>) -> usize {
+            part.own().len()
+        }
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    fs::write(&path, b"seven 7\n".repeat(4 << 20)).unwrap();
+    let plan = Plan::new(1).with(Fault::IoErrorAt { offset: 16 << 20 });
+    let file = File::open(&path).unwrap().with_faults(&plan);
+    let wait = |_| {
+        let start = Instant::now();
+        while plan.counts().io_errors == 0 && start.elapsed() < Duration::from_secs(60) {
+            std::thread::yield_now();
+        }
+        Ok(ControlFlow::Break(()))
+    };
+    let job = Job::new().strategy("method=buffered,request=1M,stripe=1M,workers=2").unwrap();
+    job.search(&Lengths, &file, wait).unwrap();
+    assert_eq!(plan.counts().io_errors, 1);
 }

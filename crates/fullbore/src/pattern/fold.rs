@@ -108,7 +108,7 @@ fn anywhere<F: Fold>(
     let most = if parts == Parts::OneWorker { 1 } else { usize::MAX };
     let run = Run { most, any_order: parts == Parts::AnyOrder, ..Run::new(transfer, &scope, choice) };
     let begin = |offset: u64| Piece { start: offset, end: offset, state: operation.identity() };
-    let budget = choice.first.budget;
+    let budget = choice.budget;
     let check = |held: usize| match held as u64 > budget / LONGEST {
         true => Err(record_too_long("fold", RECORD, input.path(), held as u64, budget)),
         false => Ok(()),
@@ -175,12 +175,14 @@ pub(super) struct CarryOver<S> {
     /// State of the records after the head; `None`: the part has no delimiter and is all head.
     records: Option<S>,
     tail: Carried,
+    /// Length of the longest record that was joined from blocks, in bytes.
+    joined: usize,
 }
 
 impl<S> CarryOver<S> {
-    /// Length of the longer of the two records, in bytes.
+    /// Length of the longest record that no block holds whole, in bytes.
     fn longest(&self) -> usize {
-        self.head.bytes.len().max(self.tail.bytes.len())
+        self.joined.max(self.head.bytes.len()).max(self.tail.bytes.len())
     }
 }
 
@@ -210,11 +212,11 @@ impl<F: Fold> Fold for Records<'_, F> {
     }
 
     fn identity(&self) -> Self::State {
-        CarryOver { head: Carried::default(), records: None, tail: Carried::default() }
+        CarryOver { head: Carried::default(), records: None, tail: Carried::default(), joined: 0 }
     }
 
     fn block(&self, carry_over: &mut Self::State, offset: u64, bytes: &[u8]) {
-        let CarryOver { head, records, tail } = carry_over;
+        let CarryOver { head, records, tail, joined: longest } = carry_over;
         let Some(last) = memchr::memrchr(self.delimiter, bytes) else {
             return if records.is_none() { head } else { tail }.add(offset, bytes);
         };
@@ -231,6 +233,7 @@ impl<F: Fold> Fold for Records<'_, F> {
                 if !tail.bytes.is_empty() {
                     tail.add(offset, &bytes[..first]);
                     joined = first;
+                    *longest = (*longest).max(tail.bytes.len());
                     self.fold_in(records, tail);
                     tail.bytes.clear();
                 }
@@ -244,6 +247,7 @@ impl<F: Fold> Fold for Records<'_, F> {
     }
 
     fn merge(&self, left: &mut Self::State, right: Self::State) {
+        left.joined = left.joined.max(right.joined);
         let Some(records) = &mut left.records else {
             left.head.add(right.head.start, &right.head.bytes);
             (left.records, left.tail) = (right.records, right.tail);
@@ -251,6 +255,7 @@ impl<F: Fold> Fold for Records<'_, F> {
         };
         left.tail.add(right.head.start, &right.head.bytes);
         if let Some(more) = right.records {
+            left.joined = left.joined.max(left.tail.bytes.len());
             self.fold_in(records, &left.tail);
             self.fold.merge(records, more);
             left.tail = right.tail;

@@ -107,7 +107,15 @@ impl Frontier {
     pub(super) fn done(&self, range: Range<u64>, count: u64) {
         let mut state = self.state.lock();
         if range.start != state.next {
-            state.ahead.insert(range.start, (range.end, count));
+            match state.ahead.range_mut(..range.start).next_back() {
+                Some((_, (end, before))) if *end == range.start => {
+                    *end = range.end;
+                    *before += count;
+                }
+                _ => {
+                    state.ahead.insert(range.start, (range.end, count));
+                }
+            }
             return;
         }
         state.next = range.end;
@@ -245,6 +253,20 @@ mod tests {
             hit.sort_unstable();
             prop_assert_eq!(hit, (0..len).collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn ranges_ahead_take_the_memory_of_their_gaps() {
+        let frontier = Frontier::default();
+        for start in (4..400).step_by(4).filter(|start| *start != 200) {
+            frontier.done(start..start + 4, 1);
+        }
+        let ahead = || frontier.state.lock().ahead.len();
+        assert_eq!((ahead(), frontier.reached()), (2, (0, 0)));
+        frontier.done(0..4, 1);
+        assert_eq!(frontier.reached(), (200, 50));
+        frontier.done(200..204, 1);
+        assert_eq!((ahead(), frontier.reached()), (0, (400, 100)));
     }
 
     #[test]

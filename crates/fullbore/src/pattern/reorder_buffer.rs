@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
-use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, MutexGuard};
 
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::lock::{Condvar, Mutex, Padded};
@@ -26,7 +26,7 @@ pub(super) struct ReorderBuffer<'e, R> {
     starts: Vec<AtomicU64>,
     /// Copy of [`ReorderState::next`], to read without the lock.
     next: AtomicU64,
-    enough: AtomicBool,
+    enough: Arc<AtomicBool>,
 }
 
 /// The value in place of a start if a worker has no item.
@@ -88,7 +88,7 @@ impl<'e, R> ReorderBuffer<'e, R> {
             open: Vec::new(),
             starts: Vec::new(),
             next: AtomicU64::new(start),
-            enough: AtomicBool::new(false),
+            enough: Arc::default(),
         }
     }
 
@@ -100,7 +100,7 @@ impl<'e, R> ReorderBuffer<'e, R> {
     }
 
     /// Returns the flag that is set when no more results are needed.
-    pub(super) fn enough(&self) -> &AtomicBool {
+    pub(super) fn enough(&self) -> &Arc<AtomicBool> {
         &self.enough
     }
 

@@ -13,7 +13,7 @@ use super::stream_reader::StreamReader;
 use super::threads::SetupCpu;
 use super::threads::{FirstError, Started, on_pool, on_threads};
 use super::transfer_loop::{Cut, Sink, Source, Transfer, TransferLoop, Visitor};
-use crate::strategy::{Adaptive, Contender, Model, RunStrategy, Strategy, parts_of_blocks};
+use crate::strategy::{Adaptive, Contender, Model, NEVER, RunStrategy, Strategy, parts_of_blocks};
 use fullbore_io::buf::ALIGNMENT;
 use fullbore_io::engine::IoStats;
 use fullbore_io::error::{Error, ErrorKind, Result};
@@ -31,9 +31,6 @@ pub(super) struct Run<'a> {
     /// The flag that a visitor sets when it needs no more blocks.
     pub(super) enough: &'a AtomicBool,
 }
-
-/// The flag of runs that end with the last block: it is never set.
-static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// The distribution of a run's requests.
 enum Shares<'a> {
@@ -132,6 +129,7 @@ impl<'a> Run<'a> {
             !failed.load(Ordering::Relaxed)
                 && !progress.is_cancelled()
                 && !self.enough.load(Ordering::Relaxed)
+                && !self.choice.unneeded.load(Ordering::Relaxed)
         };
         let work = |worker: usize, started: &Started, visitor: &Visitor<'_>| {
             let mut setup_cpu = SetupCpu::begin();
@@ -224,6 +222,9 @@ impl<'a> Run<'a> {
             reader.selection().into_iter().for_each(|selection| adaptive.selections.add(selection, true));
         }
         progress.check()?;
+        if self.choice.unneeded.load(Ordering::Relaxed) {
+            return Err(Error::cancelled());
+        }
         let span = span.into_inner();
         let elapsed = span.map_or(Duration::ZERO, |(start, end)| end - start);
         let (setup_user, setup_system) = setup.into_inner();

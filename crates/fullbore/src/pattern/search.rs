@@ -9,6 +9,7 @@ use super::order::{Order, Scope};
 use super::progress::{Progress, Stats};
 use super::reorder_buffer::ReorderBuffer;
 use super::run::Run;
+use super::threads::holding;
 use super::transfer_loop::{Sink, Transfer, Work};
 use crate::operation::{Part, Search};
 use crate::strategy::RunStrategy;
@@ -36,7 +37,7 @@ pub fn search<'c, S: Search>(
         boundary: BoundaryBuffer::new(0, operation.delimiter(), operation.reach()),
         emit,
         path: input.path(),
-        budget: choice.first.budget,
+        budget: choice.budget,
     };
     let (stats, enough) = ordered.run(&checked, choice, progress)?;
     if enough {
@@ -102,7 +103,7 @@ impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_
         let operation = self.operation;
         let (delimiter, reach) = (operation.delimiter(), operation.reach());
         let reorder_buffer =
-            ReorderBuffer::new(0, (self.budget / 2) as usize, Box::new(|block| self.next(block)));
+            ReorderBuffer::new(0, (choice.first.budget / 2) as usize, Box::new(|block| self.next(block)));
         let (source, sink) = (checked.source(false), Sink::Visitor { failed: &|| reorder_buffer.cancel() });
         let transfer = Transfer::untouched(&source, &sink, Order::Sequential, progress);
         // A worker must insert its results in the order of its blocks, or it could wait for itself.
@@ -114,10 +115,17 @@ impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_
             let found = part.map(|part| operation.search(&part));
             let weight = ends.weight() + found.as_ref().map_or(0, |found| operation.weight(found));
             let end = offset + bytes.len() as u64;
-            reorder_buffer.insert(offset, end, weight, vec![Block { ends, end, found }])
+            holding(|| reorder_buffer.insert(offset, end, weight, vec![Block { ends, end, found }]))
         });
         let enough = reorder_buffer.had_enough();
-        let (stats, _) = result?;
+        let stats = match result {
+            Ok((stats, _)) => stats,
+            // The bytes that could not be read are not needed. A change concerns the bytes before, too.
+            Err(error) if enough && !matches!(error.kind(), ErrorKind::Changed | ErrorKind::Cancelled) => {
+                Stats::default()
+            }
+            Err(error) => return Err(error),
+        };
         reorder_buffer.finish()?;
         Ok((stats, enough))
     }

@@ -190,9 +190,14 @@ impl StreamReader {
                 state.ended = true;
                 return Ok(None);
             }
-            match self.file.read_next(&mut buf.data_mut()[held..]).map_err(|error| error.at(at))? {
-                0 => state.ended = true,
-                count => held += count,
+            match self.file.read_next(&mut buf.data_mut()[held..]) {
+                Ok(0) => state.ended = true,
+                Ok(count) => held += count,
+                Err(error) => {
+                    // The bytes held are lost: those after them have no place.
+                    state.ended = true;
+                    return Err(error.at(at));
+                }
             }
         }
         buf.truncate(held);

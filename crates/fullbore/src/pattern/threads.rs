@@ -1,15 +1,35 @@
 //! Worker threads: the calling thread, and as many more as the system can start; and their CPU time outside the transfer.
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::Scope;
+use std::time::{Duration, Instant};
 
 use fullbore_io::error::{Error, Result};
 use fullbore_io::lock::Mutex;
 use fullbore_io::probe::ProcessUsage;
 use fullbore_io::sys;
+
+thread_local! {
+    /// See [`held`].
+    static HELD: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+}
+
+/// The time that this thread has spent so far on handing over results, which depends on their receiver.
+pub(super) fn held() -> Duration {
+    HELD.get()
+}
+
+/// Calls `hand_over`, whose time is that of the receiver of results.
+pub(super) fn holding<T>(hand_over: impl FnOnce() -> T) -> T {
+    let start = Instant::now();
+    let result = hand_over();
+    HELD.set(HELD.get() + start.elapsed());
+    result
+}
 
 /// The number of workers of a run, known once all threads have started.
 #[derive(Debug, Default)]
@@ -37,10 +57,8 @@ pub(super) fn on_threads<T: Send>(
         let threads: Vec<_> = (1..workers).map_while(start).collect();
         let _ = started.0.set(1 + threads.len());
         let mine = watched(0);
-        let others = threads.into_iter().map(|thread| match thread.join() {
-            Ok(result) => result,
-            Err(panic) => resume_unwind(panic),
-        });
+        let others =
+            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
         std::iter::once(mine).chain(others).collect()
     })
 }

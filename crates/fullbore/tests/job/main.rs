@@ -160,6 +160,25 @@ fn a_fold_over_records_fails_at_one_that_exceeds_a_quarter_of_the_memory() {
     }
 }
 
+/// The result does not depend on the worker that reads the second half of the record.
+#[test]
+fn a_long_record_across_stripes_is_an_error_with_any_number_of_workers() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("records");
+    let record = [vec![b'r'; 400 << 10], vec![b'\n']].concat();
+    fs::write(&path, [b"s\n".repeat(412 << 10), record, b"s\n".repeat(1 << 20)].concat()).unwrap();
+    let longest = |most: &mut usize, bytes: &[u8]| *most = bytes.len().max(*most);
+    let merge = |one: &mut usize, two: usize| *one = two.max(*one);
+    let records = fold_fn(|| 0, longest, merge).split(Split::Delimiter(b'\n'));
+    for workers in [1, 2, 4] {
+        for _ in 0..5 {
+            let job = Job::new().strategy("method=buffered,request=64K,stripe=1M").unwrap().workers(workers);
+            let error = job.memory_limit(1 << 20).fold(&records, &path).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Memory, "{workers}");
+        }
+    }
+}
+
 /// A quarter of the memory, for blocks of any size; only the records themselves count, not what follows them in the block.
 #[test]
 fn a_record_as_long_as_permitted_is_searched() {

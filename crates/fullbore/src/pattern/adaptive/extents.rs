@@ -1,9 +1,10 @@
 //! The extents of a worker's leases, and the time that it spends on them.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::lease::{Lease, Spent};
 use super::leases::Leases;
+use crate::pattern::threads::held;
 use fullbore_io::sys;
 
 /// The extents of a worker's leases for one contender, one lease after another.
@@ -65,7 +66,7 @@ impl<'l> LeaseExtents<'l> {
         let (start, bytes) = self.since.filter(|(_, bytes)| *bytes > 0)?;
         let now = self.now();
         self.since = Some((now, 0));
-        (!std::mem::take(&mut self.first)).then(|| start.until(&now, bytes))
+        if std::mem::take(&mut self.first) { None } else { start.until(&now, bytes) }
     }
 
     /// Records the cost of the lease, after which others may follow.
@@ -90,9 +91,7 @@ impl<'l> LeaseExtents<'l> {
     pub(in crate::pattern) fn end(mut self) {
         let spent = match self.whole {
             // A worker with few requests did not get beyond those that fill the queue: all of them count.
-            Some((start, bytes)) if self.ended && self.last.is_none() => {
-                Some(start.until(&self.now(), bytes))
-            }
+            Some((start, bytes)) if self.ended && self.last.is_none() => start.until(&self.now(), bytes),
             Some(_) => self.last,
             None => self.spent(),
         };
@@ -144,6 +143,8 @@ impl Iterator for LeaseExtents<'_> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment {
     pub(super) time: Instant,
+    /// The time that the thread has spent on handing over results.
+    pub(super) held: Duration,
     /// CPU time of the thread so far in seconds, and the number of times that it has waited, if the system counts them. Only
     /// during a trial: these are system calls.
     pub(super) thread: Option<(f64, Option<u64>)>,
@@ -152,20 +153,25 @@ pub(super) struct Moment {
 impl Moment {
     fn now(trial: bool) -> Self {
         let thread = || (sys::thread_cpu_time().as_secs_f64(), sys::thread_waits());
-        Self { time: Instant::now(), thread: trial.then(thread) }
+        Self { time: Instant::now(), held: held(), thread: trial.then(thread) }
     }
 
     /// The cost of `bytes` from this moment to a later one. For a worker that never waited, the time is its CPU time: for the rest
-    /// of the wall time, another thread had its processor.
-    fn until(&self, later: &Self, bytes: u64) -> Spent {
-        let wall = (later.time - self.time).as_secs_f64();
-        match (self.thread, later.thread) {
+    /// of the wall time, another thread had its processor. The time of the receiver of results does not count; `None` if it is most
+    /// of the time.
+    fn until(&self, later: &Self, bytes: u64) -> Option<Spent> {
+        let (wall, held) = (later.time - self.time, later.held - self.held);
+        if held > wall / 2 {
+            return None;
+        }
+        let (wall, held) = (wall.as_secs_f64(), held.as_secs_f64());
+        Some(match (self.thread, later.thread) {
             (Some((before, waits)), Some((cpu, later_waits))) => {
                 let cpu = cpu - before;
                 let ran = waits.is_some() && waits == later_waits;
-                Spent { bytes, seconds: if ran { cpu } else { wall }, cpu }
+                Spent { bytes, seconds: (if ran { cpu } else { wall } - held).max(0.0), cpu }
             }
-            _ => Spent { bytes, seconds: wall, cpu: 0.0 },
-        }
+            _ => Spent { bytes, seconds: wall - held, cpu: 0.0 },
+        })
     }
 }

@@ -12,40 +12,45 @@ const MOST: f64 = 32.0;
 #[derive(Debug, Default)]
 pub(in crate::pattern) struct Trials {
     pub(in crate::pattern) contenders: Vec<Contender>,
-    /// The logarithmic rates by contender, and the number of measurements.
-    samples: Vec<Samples>,
-    counts: Vec<usize>,
-    /// Bytes and CPU time of the measurements, in seconds, by contender.
-    totals: Vec<(u64, f64)>,
+    measured: Vec<Measured>,
     /// The bytes measured so far.
     pub(in crate::pattern) bytes: u64,
+}
+
+/// The measurements of a contender.
+#[derive(Debug, Clone, Default)]
+struct Measured {
+    /// The logarithmic rates.
+    samples: Samples,
+    count: usize,
+    bytes: u64,
+    /// CPU time in seconds.
+    cpu: f64,
 }
 
 impl Trials {
     /// Contenders without a measurement, after `bytes` of the run.
     pub(in crate::pattern) fn new(contenders: Vec<Contender>, bytes: u64) -> Self {
-        let samples = vec![Samples::default(); contenders.len()];
-        let (counts, totals) = (vec![0; contenders.len()], vec![(0, 0.0); contenders.len()]);
-        Self { contenders, samples, counts, totals, bytes }
+        Self { measured: vec![Measured::default(); contenders.len()], contenders, bytes }
     }
 
     /// Records the cost of bytes with the contender at a place.
     pub(in crate::pattern) fn record(&mut self, place: usize, spent: Spent) {
         let bytes = spent.bytes;
-        if let Some(samples) = self.samples.get_mut(place)
+        if let Some(measured) = self.measured.get_mut(place)
             && spent.seconds > 0.0
         {
-            samples.push((bytes as f64 / spent.seconds).ln(), MOST);
-            self.counts[place] += 1;
-            self.totals[place].0 += bytes;
-            self.totals[place].1 += spent.cpu;
+            measured.samples.push((bytes as f64 / spent.seconds).ln(), MOST);
+            measured.count += 1;
+            measured.bytes += bytes;
+            measured.cpu += spent.cpu;
             self.bytes += bytes;
         }
     }
 
     /// CPU time per byte of a contender, in seconds.
     fn cpu(&self, place: usize) -> f64 {
-        let (bytes, cpu) = self.totals[place];
+        let Measured { bytes, cpu, .. } = self.measured[place];
         if bytes > 0 { cpu / bytes as f64 } else { 0.0 }
     }
 
@@ -55,7 +60,8 @@ impl Trials {
     pub(in crate::pattern) fn next(&self, bytes: u64, change: f64) -> (usize, bool) {
         let priors: Vec<_> =
             self.contenders.iter().map(|contender| (contender.expected, contender.deviation)).collect();
-        let (beliefs, noise) = beliefs(&priors, &self.samples, NOISE);
+        let samples: Vec<_> = self.measured.iter().map(|measured| measured.samples).collect();
+        let (beliefs, noise) = beliefs(&priors, &samples, NOISE);
         let Some(leader) = leader(&beliefs) else { return (0, false) };
         let measurement = Measurement { bytes, left: self.bytes, noise: noise.powi(2), change };
         let pays = |&other: &usize| other != leader && measurement.pays(&beliefs[leader], &beliefs[other]);
@@ -67,10 +73,10 @@ impl Trials {
 
     pub(in crate::pattern) fn tried(&self) -> Vec<Tried> {
         let tried = |place: usize| {
-            let rate = self.samples[place].mean.exp();
+            let Measured { samples, count, .. } = &self.measured[place];
             let strategy = &self.contenders[place].strategy;
-            Tried::new(strategy, strategy.workers, rate, self.cpu(place), self.counts[place])
+            Tried::new(strategy, strategy.workers, samples.mean.exp(), self.cpu(place), *count)
         };
-        (0..self.samples.len()).filter(|&place| !self.samples[place].is_empty()).map(tried).collect()
+        (0..self.measured.len()).filter(|&place| self.measured[place].count > 0).map(tried).collect()
     }
 }

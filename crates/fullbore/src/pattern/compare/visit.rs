@@ -7,6 +7,7 @@ use super::result::Difference;
 use super::walk::Visit;
 use crate::pattern::order::Frontier;
 use crate::pattern::progress::Progress;
+use crate::pattern::threads::holding;
 use fullbore_io::error::Result;
 use fullbore_io::lock::Mutex;
 
@@ -123,19 +124,21 @@ impl<R: Send, F: Fn(u64, &[u8], &[u8]) -> R + Sync, E: FnMut(R) -> Result<Contro
         // The bytes may be mapped, and change meanwhile.
         let (left, right) = (left[first..].to_vec(), right[first..].to_vec());
         let made = (self.find)(offset + first as u64, &left, &right);
-        if !self.frontier.wait(offset) {
-            return Ok(());
-        }
-        let mut emit = self.emit.lock();
-        self.differ.store(true, Ordering::Relaxed);
-        if emit(made)?.is_break() {
-            self.enough.store(true, Ordering::Relaxed);
-            self.wanted.store(0, Ordering::Relaxed);
-            self.frontier.cancel();
-        }
-        drop(emit);
-        self.frontier.done(offset..end, 0);
-        Ok(())
+        holding(|| {
+            if !self.frontier.wait(offset) {
+                return Ok(());
+            }
+            let mut emit = self.emit.lock();
+            self.differ.store(true, Ordering::Relaxed);
+            if emit(made)?.is_break() {
+                self.enough.store(true, Ordering::Relaxed);
+                self.wanted.store(0, Ordering::Relaxed);
+                self.frontier.cancel();
+            }
+            drop(emit);
+            self.frontier.done(offset..end, 0);
+            Ok(())
+        })
     }
 
     fn hole(&self, range: Range<u64>) {

@@ -234,10 +234,13 @@ impl Worker<'_> {
             if !self.visit.wanted(offset) {
                 break;
             }
-            for reader in &mut readers {
-                reader.submit(due, &pending)?;
+            let mut submitted = readers.iter_mut().try_for_each(|reader| reader.submit(due, &pending));
+            submitted = submitted.and_then(|()| self.compare(&mut readers, due, offset, len));
+            match submitted {
+                // Another worker found a difference before these bytes.
+                Err(error) if !self.visit.wanted(offset) && error.kind() != ErrorKind::Changed => break,
+                compared => compared?,
             }
-            self.compare(&mut readers, due, offset, len)?;
             pending.pop_front();
             self.blocks = self.blocks.saturating_add(1);
             self.bytes += len as u64;

@@ -48,7 +48,7 @@ impl Executor<'_> {
                 let purpose = if operation.is_hash() { Purpose::Hash } else { Purpose::Fold };
                 let terms = (purpose, operation.split(), operation.memory());
                 let held = AtomicU64::new(0);
-                self.with_plan(input, len, worker.place, terms, &held, |input, choice| {
+                self.with_plan(input, len, worker, terms, &held, |input, choice| {
                     fold(operation, input, choice, self.progress)
                 })
                 .map(|(stats, state)| (state, stats))
@@ -80,7 +80,7 @@ impl Executor<'_> {
                     held.fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
                     flow
                 };
-                self.with_plan(input, len, worker.place, terms, &held, |input, choice| {
+                self.with_plan(input, len, worker, terms, &held, |input, choice| {
                     Ok((search(operation, input, choice, self.progress, emit)?, ()))
                 })
                 .map(|(stats, ())| stats)
@@ -130,7 +130,7 @@ impl Executor<'_> {
         &self,
         input: File,
         len: Option<u64>,
-        place: Option<Place>,
+        worker: &Worker,
         (purpose, split, memory): (Purpose, Split, BlockMemory),
         held: &AtomicU64,
         job: impl FnOnce(&File, RunStrategy<'_>) -> Result<(Stats, T)>,
@@ -143,6 +143,11 @@ impl Executor<'_> {
             let strategy = Strategy { budget: self.budget(), ..Strategy::plain() };
             return job(&input, (&strategy).into());
         }
+        // Of the half of the memory that is not for pending results.
+        let share = |files: u64| {
+            let budget = self.budget() / 2 / files;
+            (StrategySpec { budget: Some(budget), ..self.spec.clone() }, budget)
+        };
         let many = self.many.load(Ordering::Relaxed);
         // Parts in another order would hold the records that their ends cut.
         let in_file_order = matches!(split, Split::Delimiter(_));
@@ -156,34 +161,38 @@ impl Executor<'_> {
         let others = many && self.workers() > 1;
         // Short files that the device delivers are read beside one another, each by one worker.
         let beside = others && facts.is_short() && facts.is_cold();
-        let first = match beside {
-            true => None,
-            false => Some(planner(self.spec).decide(facts.clone(), Some(&input), None)?),
-        };
+        let (half, budget) = share(1);
+        let mut first = None;
+        if !beside {
+            let mut plan = planner(self.spec).decide(facts.clone(), Some(&input), None)?;
+            // Other files may be read meanwhile.
+            if others && plan.strategy.memory() > budget {
+                plan = planner(&half).decide(PlanInput { budget, ..facts.clone() }, Some(&input), None)?;
+            }
+            first = Some(plan);
+        }
         // A stream is read by one worker at a time, which must not keep the others from the files after it.
         let all =
             len.is_some() && self.workers() > 1 && first.as_ref().is_some_and(|plan| plan.most_workers() > 1);
-        let (alone, waited) = if all { self.alone(place) } else { (None, false) };
+        let (alone, waited) = if all { self.alone(worker.place) } else { (None, false) };
         // A file that was modified while it waited has not changed while it was read.
         let input = if waited { input.stamped_again()? } else { input };
         let mut plan = match first.filter(|_| !others || alone.is_some()) {
             Some(plan) => plan,
             None => {
                 let serial = serial.or(Some(Serial::OthersAreBusy));
-                // Of the half of the memory that is not for pending results, its share.
-                let budget = self.budget() / 2 / self.at_once.load(Ordering::Relaxed).max(1) as u64;
-                let spec = StrategySpec { budget: Some(budget), ..self.spec.clone() };
+                let (spec, budget) = share(self.at_once.load(Ordering::Relaxed).max(1) as u64);
                 planner(&spec).decide(PlanInput { serial, budget, ..facts }, Some(&input), None)?
             }
         };
         let trial = self.pick(&mut plan, len);
-        // The longest record does not depend on the other files.
-        plan.strategy.budget = self.budget();
         if let Some(planned) = self.planned {
             planned(input.path(), &plan);
         }
         let start = Instant::now();
-        let result = job(&plan.handle(&input), (&plan).into())?;
+        // The longest record does not depend on the other files.
+        let choice = RunStrategy { budget: self.budget(), unneeded: &worker.unneeded, ..(&plan).into() };
+        let result = job(&plan.handle(&input), choice)?;
         // A search that ended early measured less.
         if let Some((list, len)) = trial.filter(|(_, len)| result.0.bytes >= *len) {
             // Other workers go on meanwhile.
@@ -324,6 +333,34 @@ mod tests {
             counted
         });
         assert_eq!(counted, [1, 0, 0]);
+    }
+
+    /// A file that takes minutes is not read to its end after the last result that is needed.
+    #[cfg(unix)]
+    #[test]
+    fn a_break_ends_the_runs_in_progress() {
+        const LEN: u64 = 256 << 30;
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("huge");
+        std::fs::File::create(&path).unwrap().set_len(LEN).unwrap();
+        let file = File::open(&path).unwrap();
+        let spec = StrategySpec { workers: Some(2), ..StrategySpec::default() };
+        let progress = Progress::default();
+        let work = |huge: bool,
+                    sender: &mut OrderedSender<'_, '_, u64>,
+                    worker: &mut Worker,
+                    executor: &Executor<'_>| {
+            if huge {
+                return count(&file, sender, worker, executor);
+            }
+            while progress.bytes_done() == 0 {
+                std::thread::yield_now();
+            }
+            sender.send(1, 0).map(drop)
+        };
+        let executor = Executor::new(&spec, &progress);
+        executor.map_ordered([false, true].into_iter(), work, |_| Ok(ControlFlow::Break(()))).unwrap();
+        assert!(progress.bytes_done() < LEN / 2, "{} bytes", progress.bytes_done());
     }
 
     /// Places of different calls have no order: the result of an inner call may wait for an outer item that would wait for it.

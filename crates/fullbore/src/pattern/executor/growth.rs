@@ -114,7 +114,7 @@ impl Growth {
 
 impl Period {
     fn begin(items: usize, progress: &Progress) -> Self {
-        let cpu = ProcessUsage::now().map_or(f64::INFINITY, |usage| usage.user + usage.system);
+        let cpu = ProcessUsage::now().map_or(f64::NAN, |usage| usage.user + usage.system);
         Self { start: Instant::now(), cpu, items, bytes: progress.bytes_done() }
     }
 }
@@ -133,7 +133,8 @@ impl Climb {
             self.count = *count;
             return false;
         }
-        if busy >= BUSY * self.processors as f64 {
+        // An unknown time counts as busy.
+        if busy.is_nan() || busy >= BUSY * self.processors as f64 {
             self.before = None;
             return true;
         }

@@ -18,9 +18,7 @@ use super::reorder_buffer::ReorderBuffer;
 use super::threads::{FirstError, on_more_threads};
 use super::work_queue::{MOST, WorkQueue, WorkerSlot};
 use crate::strategy::{BUDGET, LazyProfile, Plan, StrategySpec};
-#[cfg(doc)]
-use fullbore_io::error::ErrorKind;
-use fullbore_io::error::{Error, Result};
+use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::lock::{Condvar, Mutex};
 use fullbore_io::probe;
 
@@ -224,7 +222,9 @@ impl<'a> Executor<'a> {
         };
         let allowance = room / 2 / workers_at_most;
         let one = |index: usize, start: &dyn Fn(usize)| {
-            let (mut worker, mut slot, mut made) = (Worker::default(), WorkerSlot::new(index), None);
+            let (mut slot, mut made) = (WorkerSlot::new(index), None);
+            let mut worker = Worker::default();
+            worker.unneeded.clone_from(reorder_buffer.enough());
             let goes_on =
                 || !self.progress.is_cancelled() && !reorder_buffer.enough().load(Ordering::Relaxed);
             // A worker that did not help ends.
@@ -238,8 +238,11 @@ impl<'a> Executor<'a> {
                     sender.places.end = place + 1;
                     worker.place = Some((call, place));
                     let made = made.get_or_insert_with(&make);
-                    if let Err(error) = work(item, &mut sender, &mut worker, made, self) {
-                        return fail(error);
+                    match work(item, &mut sender, &mut worker, made, self) {
+                        // Its result is not needed.
+                        Err(error) if error.kind() == ErrorKind::Cancelled && !goes_on() => return,
+                        Err(error) => return fail(error),
+                        Ok(()) => {}
                     }
                     count += 1;
                     next = if goes_on() { queue.next(&slot) } else { None };

@@ -2,6 +2,8 @@
 
 use std::io::IoSliceMut;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use fullbore_io::error::Result;
 use fullbore_io::file::{DirOpener, File, UnchangedReader, open_regular};
@@ -19,6 +21,8 @@ pub struct Worker {
     bytes: Vec<u8>,
     /// The place of its file among those of [`map_ordered`](super::Executor::map_ordered); `None` for a worker of the caller's own.
     pub(super) place: Option<Place>,
+    /// Set once the results of the call that distributes the items are not needed.
+    pub(super) unneeded: Arc<AtomicBool>,
     dir_opener: DirOpener,
     reader: UnchangedReader,
 }

@@ -452,8 +452,9 @@ impl Region {
         let tried: Vec<Tried> = measured.map(tried).collect();
         let contender = self.contenders[chosen].clone();
         let (cached, chosen, after) = (self.cached, text(&contender.strategy), self.total - self.left);
-        // One alone was not compared with any other.
-        let learn = !shared && tried.len() > 1;
+        // One alone was not compared with any other, and figures hold for the number of workers in the strategy.
+        let has_all = |slice: &Slice| slice.workers >= self.contenders[slice.contender].strategy.workers;
+        let learn = !shared && tried.len() > 1 && self.slices.iter().all(has_all);
         settings.selections.add(Selection { after, cached, tried, chosen }, learn);
         self.confirmed = if self.last.as_ref() == Some(&contender.strategy) { self.confirmed + 1 } else { 1 };
         self.last = Some(contender.strategy.clone());

@@ -72,7 +72,7 @@ thread_local! {
 
 /// A clock that only [`wait`] advances.
 fn set_moment(_trial: bool) -> Moment {
-    Moment { time: NOW.get(), thread: None }
+    Moment { time: NOW.get(), held: Duration::ZERO, thread: None }
 }
 
 fn wait(seconds: f64) {

@@ -179,7 +179,7 @@ fn a_trial_of_a_fold_over_records_uses_the_parts_in_the_order_of_the_file() {
     let (spec, selections, first) = (StrategySpec::default(), Selections::default(), Strategy::plain());
     let adaptive =
         Adaptive { contenders: &contenders, spec: &spec, selections: &selections, shuffle: Some(1) };
-    let choice = RunStrategy { first: &first, adaptive: Some(adaptive) };
+    let choice = RunStrategy { adaptive: Some(adaptive), ..(&first).into() };
     let offsets = Offsets::default();
     fold(&offsets, &File::open(&path).unwrap(), choice, &Progress::default()).unwrap();
     let offsets = offsets.0.into_inner();
@@ -288,7 +288,7 @@ proptest! {
         let contenders = Contenders { cached: list(cached), uncached: list(uncached) };
         let (spec, selections, first) = (StrategySpec::default(), Selections::default(), Strategy::plain());
         let adaptive = Adaptive { contenders: &contenders, spec: &spec, selections: &selections, shuffle: Some(shuffle) };
-        let choice = RunStrategy { first: &first, adaptive: Some(adaptive) };
+        let choice = RunStrategy { adaptive: Some(adaptive), ..(&first).into() };
         let progress = Progress::default();
         check_runs(&bytes, choice, |run| {
             halve();
@@ -335,7 +335,7 @@ proptest! {
         let contenders = Contenders { cached: shapes.into_iter().map(buffered).collect(), uncached: Vec::new() };
         let (spec, selections, first) = (StrategySpec::default(), Selections::default(), Strategy::plain());
         let adaptive = Adaptive { contenders: &contenders, spec: &spec, selections: &selections, shuffle: None };
-        let choice = RunStrategy { first: &first, adaptive: Some(adaptive) };
+        let choice = RunStrategy { adaptive: Some(adaptive), ..(&first).into() };
         check_runs(&bytes, choice, |run| {
             let (reader, mut writer) = std::io::pipe().unwrap();
             std::thread::scope(|scope| {
