@@ -1,0 +1,48 @@
+//! Files under a filter of system calls, which binds the calls of one thread.
+
+use std::collections::BTreeMap;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    apply_filter,
+};
+
+use super::*;
+
+/// Runs `work` in a thread in which a system call fails with an error: always, or if its second argument has this value.
+fn failing<T: Send>(call: i64, second: Option<i32>, error: i32, work: impl FnOnce() -> T + Send) -> T {
+    let rule = |value: i32| {
+        let equal = (SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value as u64);
+        let condition = SeccompCondition::new(1, equal.0, equal.1, equal.2).unwrap();
+        SeccompRule::new(vec![condition]).unwrap()
+    };
+    let calls = BTreeMap::from([(call, second.into_iter().map(rule).collect())]);
+    let (allow, fail) = (SeccompAction::Allow, SeccompAction::Errno(error as u32));
+    let filter = SeccompFilter::new(calls, allow, fail, std::env::consts::ARCH.try_into().unwrap());
+    let program: BpfProgram = filter.unwrap().try_into().unwrap();
+    std::thread::scope(|scope| {
+        let filtered = scope.spawn(move || {
+            apply_filter(&program).unwrap();
+            work()
+        });
+        filtered.join().unwrap()
+    })
+}
+
+/// Closing a duplicate would take the error of a failed write from the file.
+#[test]
+fn attributes_and_locks_need_no_duplicate() {
+    everywhere(|directory| {
+        let file = File::open_write(filled(directory, 10, 1).0).unwrap();
+        failing(libc::SYS_fcntl, Some(libc::F_DUPFD_CLOEXEC), libc::EMFILE, || {
+            let permissions = file.metadata().unwrap().permissions();
+            file.set_permissions(permissions).unwrap();
+            file.set_times(fs::FileTimes::new().set_modified(std::time::UNIX_EPOCH)).unwrap();
+            file.lock().unwrap();
+            file.lock_shared().unwrap();
+            file.try_lock().unwrap();
+            file.try_lock_shared().unwrap();
+            file.unlock().unwrap();
+        });
+    });
+}
