@@ -234,7 +234,7 @@ impl DropBehind {
             }
         };
         let shared = own.is_none();
-        let fd = own.map_or_else(|| Descriptor::Of(file.inner.clone()), Descriptor::Own);
+        let fd = own.map_or_else(|| Descriptor::Of(file.inner.clone()), |fd| file.further(fd));
         Some(Self { fd, shared, overlaid: crate::probe::overlaid(file), state: Mutex::default() })
     }
 

@@ -183,13 +183,13 @@ impl File {
         let Inner { fd, path, on_close, cache_mode, .. } = inner;
         drop(cache_mode);
         let finished = on_close.and_then(Arc::into_inner).map_or(Ok(()), |on_close| on_close.finish(&path));
-        let fd = match fd {
-            Descriptor::Own(fd) => Some(fd),
-            Descriptor::Shared(fd) => Arc::into_inner(fd),
+        let closed = match fd {
+            Descriptor::Own(fd) => sys::close(fd),
+            Descriptor::Further(mut further) => further.close(),
+            Descriptor::Shared(fd) => Arc::into_inner(fd).map_or(Ok(()), sys::close),
             // The inner file also holds the actions on close.
             Descriptor::Of(inner) => return Self { inner, before: None, shared: false }.close(),
         };
-        let closed = fd.map_or(Ok(()), crate::sys::close);
         // The more serious error first: possible loss of bytes, then what remains.
         closed.map_err(|error| Error::io("close", &path, error))?;
         finished

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::sync::atomic::Ordering;
 
 use super::cleanup::{Temporary, Unfinished, ending_signal};
-use super::inner::File;
+use super::inner::{CacheMode, File};
 use super::naming::{
     Link, TargetName, create_named, exchanged, link, linkable, named_copy, rename, rename_to, sync_directory,
     umask,
@@ -296,7 +296,15 @@ fn sync(
         sync(file, durability)?;
         report.note(Step::Synced(durability));
     }
-    sys::close_duplicate(file).map_err(|error| Error::io("close", file.path(), error.into()))
+    let direct = match &file.inner.cache_mode {
+        CacheMode::Direct(direct) => Some(&direct.file),
+        _ => None,
+    };
+    direct
+        .into_iter()
+        .chain([file])
+        .try_for_each(sys::close_duplicate)
+        .map_err(|error| Error::io("close", file.path(), error.into()))
 }
 
 pub(super) fn dangling(place: &TargetName) -> Error {

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::inner::release;
 use super::inner::{CacheMode, File};
+use super::on_close::release;
 use super::types::Call;
 use crate::error::{Error, ErrorKind, Result};
 use crate::lock::Mutex;

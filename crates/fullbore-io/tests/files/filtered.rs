@@ -7,6 +7,9 @@ use seccompiler::{
     apply_filter,
 };
 
+use fullbore_io::buf::Pool;
+use fullbore_io::engine::{EngineConfig, IoQueue};
+
 use super::*;
 
 /// Runs `work` in a thread in which a system call fails with an error: always, or if its second argument has this value.
@@ -44,5 +47,48 @@ fn attributes_and_locks_need_no_duplicate() {
             file.try_lock_shared().unwrap();
             file.unlock().unwrap();
         });
+    });
+}
+
+/// A server may report a full disk only at closing, and to the handle that is closed first.
+#[test]
+fn bytes_lost_at_the_close_of_any_handle_prevent_the_commit() {
+    let write = |name: &str, file: &File| {
+        let method = engine::method(name).unwrap();
+        let config = EngineConfig { write: true, cache: CachePolicy::Direct, ..EngineConfig::reading(file) };
+        let mut queue = IoQueue::open(method, &config, None).unwrap();
+        let mut buf = Pool::new(1, 4096).unwrap().take().unwrap();
+        buf.place(0, 4096);
+        queue.write(0, 0, buf)?;
+        queue.next()?;
+        queue.flush()
+    };
+    everywhere(|directory| {
+        let path = write_file(directory, "file", "old");
+        for name in ["stdio", "direct", "through", "aio", "uring", "handle"] {
+            let output = Output::replace(&path).unwrap();
+            let (direct, support) = output.file().with_cache(CachePolicy::Direct);
+            let direct = (name == "handle").then_some(direct);
+            let works = match support {
+                Support::Native if direct.is_some() => Ok(()),
+                Support::Native => {
+                    let method = engine::method(name).unwrap();
+                    engine::probe(method, output.file(), None, true, CachePolicy::Direct)
+                }
+                support => Err(support.to_string()),
+            };
+            let what = format!("{name} in {}", path.display());
+            let Some(()) = fullbore_testkit::or_skip(&what, works) else { continue };
+            let written = failing(libc::SYS_close, None, libc::ENOSPC, || match direct {
+                Some(direct) => {
+                    drop(direct);
+                    Ok(())
+                }
+                None => write(name, output.file()),
+            });
+            let error = written.and_then(|()| output.commit(Durability::None)).unwrap_err();
+            assert!(error.to_string().contains("No space left"), "{name}: {error}");
+            assert_eq!(fs::read(&path).unwrap(), b"old", "{name}");
+        }
     });
 }
