@@ -17,6 +17,8 @@ pub(super) struct OnClose {
     /// A duplicate of the descriptor was given away: the lock ends when that is closed, too.
     pub(super) duplicated: AtomicBool,
     pub(super) reserved: u64,
+    /// Number of forks when the file was opened.
+    pub(super) forks: u32,
 }
 
 impl OnClose {
@@ -26,6 +28,10 @@ impl OnClose {
     }
 
     fn end(&mut self, path: &Path) -> crate::error::Result<()> {
+        // A forked child only closes its descriptors: name, blocks and lock are its parent's.
+        if sys::forks() != self.forks {
+            return Ok(());
+        }
         let reserved = std::mem::take(&mut self.reserved);
         let removed = match self.delete_on_exit.take() {
             // The entry stays in the cleanup list until the name is removed: a signal in between removes it twice, not

@@ -60,7 +60,8 @@ impl OpenOptions {
             };
             let OpenedFile { fd, delete_on_exit, .. } = found;
             inner.on_close = (locked || delete_on_exit.is_some() || reserved > 0).then(|| {
-                Arc::new(OnClose { fd, delete_on_exit, locked, duplicated: false.into(), reserved })
+                let forks = sys::forks();
+                Arc::new(OnClose { fd, delete_on_exit, locked, duplicated: false.into(), reserved, forks })
             });
             inner.report = OnceLock::from(report);
             return Ok(File::of(inner));
