@@ -219,7 +219,8 @@ pub(crate) fn nameless(
         Err(Code::UNSUPPORTED | Code::IS_DIRECTORY | Code::INVALID) => {
             let flags = flags | OpenFlags::CREATE | OpenFlags::EXCLUSIVE;
             let held = HeldDir::open(directory)?;
-            let make = |at: BorrowedHandle<'_>, name: &OsStr| sys::open_at(at, name, flags, mode);
+            // No other user can open it while it has a name.
+            let make = |at: BorrowedHandle<'_>, name: &OsStr| sys::open_at(at, name, flags, mode & 0o600);
             let (name, file) = Temporary::create(&held, "temporary".as_ref(), false, make)?;
             Ok((file, Some(name)))
         }

@@ -12,14 +12,15 @@ use fullbore_io::engine::{EngineConfig, IoQueue};
 
 use super::*;
 
-/// Runs `work` in a thread in which a system call fails with an error: always, or if its second argument has this value.
-fn failing<T: Send>(call: i64, second: Option<i32>, error: i32, work: impl FnOnce() -> T + Send) -> T {
-    let rule = |value: i32| {
-        let equal = (SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value as u64);
-        let condition = SeccompCondition::new(1, equal.0, equal.1, equal.2).unwrap();
+/// Runs `work` in a thread in which a system call fails with an error: always, or if the argument of this number, from 0, has
+/// these bits.
+fn failing<T: Send>(call: i64, bits: Option<(u8, i32)>, error: i32, work: impl FnOnce() -> T + Send) -> T {
+    let rule = |(number, bits): (u8, i32)| {
+        let has = SeccompCmpOp::MaskedEq(bits as u64);
+        let condition = SeccompCondition::new(number, SeccompCmpArgLen::Dword, has, bits as u64).unwrap();
         SeccompRule::new(vec![condition]).unwrap()
     };
-    let calls = BTreeMap::from([(call, second.into_iter().map(rule).collect())]);
+    let calls = BTreeMap::from([(call, bits.into_iter().map(rule).collect())]);
     let (allow, fail) = (SeccompAction::Allow, SeccompAction::Errno(error as u32));
     let filter = SeccompFilter::new(calls, allow, fail, std::env::consts::ARCH.try_into().unwrap());
     let program: BpfProgram = filter.unwrap().try_into().unwrap();
@@ -37,7 +38,7 @@ fn failing<T: Send>(call: i64, second: Option<i32>, error: i32, work: impl FnOnc
 fn attributes_and_locks_need_no_duplicate() {
     everywhere(|directory| {
         let file = File::open_write(filled(directory, 10, 1).0).unwrap();
-        failing(libc::SYS_fcntl, Some(libc::F_DUPFD_CLOEXEC), libc::EMFILE, || {
+        failing(libc::SYS_fcntl, Some((1, libc::F_DUPFD_CLOEXEC)), libc::EMFILE, || {
             let permissions = file.metadata().unwrap().permissions();
             file.set_permissions(permissions).unwrap();
             file.set_times(fs::FileTimes::new().set_modified(std::time::UNIX_EPOCH)).unwrap();
@@ -90,5 +91,17 @@ fn bytes_lost_at_the_close_of_any_handle_prevent_the_commit() {
             assert!(error.to_string().contains("No space left"), "{name}: {error}");
             assert_eq!(fs::read(&path).unwrap(), b"old", "{name}");
         }
+    });
+}
+
+#[test]
+fn a_temporary_file_that_had_a_name_is_private() {
+    use std::os::unix::fs::PermissionsExt;
+    everywhere(|directory| {
+        let file = failing(libc::SYS_openat, Some((2, libc::O_TMPFILE)), libc::EOPNOTSUPP, || {
+            OpenOptions::new().temporary(true).open(directory).unwrap()
+        });
+        assert!(matches!(file.option_report()[0].support, Support::Emulated(_)));
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o077, 0);
     });
 }
