@@ -245,6 +245,8 @@ pub(crate) enum CacheMode {
 #[derive(Debug)]
 pub(crate) struct Direct {
     pub(super) file: File,
+    /// The handle that uses the page cache, if the file was adopted and bypasses it.
+    pub(super) cached: Option<File>,
     pub(super) reads: Rule,
     pub(super) writes: Rule,
     pub(super) readable: bool,

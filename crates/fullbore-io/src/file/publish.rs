@@ -306,12 +306,13 @@ fn sync(
         sync(file, durability)?;
         report.note(Step::Synced(durability));
     }
-    let direct = match &file.inner.cache_mode {
-        CacheMode::Direct(direct) => Some(&direct.file),
-        _ => None,
+    let others = match &file.inner.cache_mode {
+        CacheMode::Direct(direct) => [Some(&direct.file), direct.cached.as_ref()],
+        _ => [None, None],
     };
-    direct
+    others
         .into_iter()
+        .flatten()
         .chain([file])
         .try_for_each(sys::close_duplicate)
         .map_err(|error| Error::io("close", file.path(), error.into()))
