@@ -278,6 +278,8 @@ pub(crate) struct DropBehind {
     pub(super) shared: bool,
     /// True on an overlay, where ranges cannot be awaited: `sync_file_range` looks for dirty pages, which belong to another inode.
     pub(super) overlaid: bool,
+    /// True if written bytes go to the end of the file, whatever their offset.
+    pub(super) appends: bool,
     pub(super) state: Mutex<PendingDrops>,
 }
 

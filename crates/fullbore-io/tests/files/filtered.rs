@@ -105,3 +105,25 @@ fn a_temporary_file_that_had_a_name_is_private() {
         assert_eq!(file.metadata().unwrap().permissions().mode() & 0o077, 0);
     });
 }
+
+/// The kernel without `RWF_DONTCACHE`: the offsets of appended bytes are not those of the calls.
+#[test]
+fn appended_pages_are_dropped_where_the_system_put_them() {
+    everywhere(|directory| {
+        let path = directory.join("log");
+        let (log, support) = failing(libc::SYS_preadv2, None, libc::EOPNOTSUPP, || {
+            OpenOptions::new().mode(Mode::Append).open(&path).unwrap().with_cache(CachePolicy::DontCache)
+        });
+        if let Support::Unsupported(reason) = support {
+            return println!("skipped: {}: {reason}", path.display());
+        }
+        assert!(matches!(support, Support::Emulated(_)), "{support}");
+        let piece = bytes(1 << 20, 1);
+        for _ in 0..40 {
+            log.write_all_at(&piece, 0).unwrap();
+        }
+        drop(log);
+        let left = drops::cached(&File::open(&path).unwrap(), 40 << 20).unwrap();
+        assert!(left <= 4 << 20, "{}: {left} bytes are cached", path.display());
+    });
+}
