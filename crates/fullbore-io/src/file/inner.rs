@@ -314,6 +314,10 @@ impl Health {
         self.state.get().map_or(0, |state| state.reserved.load(Ordering::Relaxed))
     }
 
+    pub(super) fn given_away(&self) -> bool {
+        self.state.get().is_some_and(|state| state.given_away.load(Ordering::Relaxed))
+    }
+
     pub(super) fn failed(&self) -> Option<&Arc<Failure>> {
         self.state.get().and_then(|state| state.failed.get())
     }
@@ -336,6 +340,8 @@ pub(super) struct SyncState {
     pub(super) failed: OnceLock<Arc<Failure>>,
     /// Held during a sync: the system reports a failure to one caller only, who must record it before a concurrent sync succeeds.
     pub(super) syncing: Mutex<()>,
+    /// True if others have a descriptor of the open file, whose position they may move.
+    pub(super) given_away: AtomicBool,
     reserved: AtomicU64,
     /// Number of streams, or of their writes, whose bytes are not written yet.
     unwritten: AtomicU64,

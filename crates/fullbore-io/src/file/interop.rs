@@ -53,12 +53,12 @@ impl TryFrom<&File> for Handle {
 
     fn try_from(file: &File) -> Result<Self> {
         let duplicate = file.as_handle().try_clone_to_owned();
-        if duplicate.is_ok()
-            && let Some(on_close) = &file.inner.on_close
-        {
+        let duplicate = duplicate.map_err(|error| Error::io("duplicate", file.path(), error))?;
+        file.inner.health.state().given_away.store(true, Ordering::Relaxed);
+        if let Some(on_close) = &file.inner.on_close {
             on_close.duplicated.store(true, Ordering::Relaxed);
         }
-        duplicate.map_err(|error| Error::io("duplicate", file.path(), error))
+        Ok(duplicate)
     }
 }
 

@@ -10,7 +10,7 @@ use super::space::POSITION;
 use super::types::FileStamp;
 use crate::error::{Error, ErrorKind, Result};
 use crate::probe::FileSystemId;
-use crate::sys::{self, Code, FileKind, FileSystemKind, SeekFrom, Status};
+use crate::sys::{self, AsHandle, Code, FileKind, FileSystemKind, SeekFrom, Status};
 
 impl File {
     /// Returns the current identity, length and modification time.
@@ -46,11 +46,13 @@ impl File {
                 return Err(Error::new(ErrorKind::Changed, "read", self.path(), what));
             }
             FileKind::BlockDevice => {
+                let own = self.with_own_position();
+                let handle = own.as_ref().map_or(self.as_handle(), AsHandle::as_handle);
                 // Standard input may have been read in part.
                 let _alone = POSITION.lock();
-                let position = sys::position(&self.inner.fd).unwrap_or(0);
-                let len = sys::seek(&self.inner.fd, SeekFrom::End(0));
-                let _ = sys::seek(&self.inner.fd, SeekFrom::Start(position));
+                let position = sys::position(handle).unwrap_or(0);
+                let len = sys::seek(handle, SeekFrom::End(0));
+                let _ = sys::seek(handle, SeekFrom::Start(position));
                 len.map_err(|error| Error::io("measure", &self.inner.path, error.into()))?
             }
             _ => stat.size,

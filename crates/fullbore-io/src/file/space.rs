@@ -7,7 +7,7 @@ use super::on_close::release;
 use super::types::Call;
 use crate::error::{Error, ErrorKind, Result};
 use crate::lock::Mutex;
-use crate::sys::{self, Allocate, AsHandle, Code, FileKind, SeekFrom};
+use crate::sys::{self, Allocate, AsHandle, Code, FileKind, Handle, SeekFrom};
 
 /// The system finds holes by moving the position, which [`File::seekable_len`] reads: it is restored under this lock.
 pub(super) static POSITION: Mutex<()> = Mutex::new(());
@@ -214,8 +214,7 @@ impl File {
         }
         let name = |error: Code| Error::io(doing, self.path(), error.into()).at(offset);
         sys::show_dirty_pages(self).map_err(name)?;
-        // The position of an adopted file counts: a separate handle leaves it unchanged.
-        let own = if self.inner.start.is_some() { self.reopen_fd(false).ok() } else { None };
+        let own = self.with_own_position();
         let handle = own.as_ref().map_or(self.as_handle(), AsHandle::as_handle);
         let _alone = POSITION.lock();
         let position = sys::position(handle).map_err(name)?;
@@ -235,6 +234,12 @@ impl File {
             Err(Code::NO_SUCH_ADDRESS) => Ok(None),
             Err(error) => Err(name(error)),
         }
+    }
+
+    /// Returns another handle if others may use the position of this one.
+    pub(super) fn with_own_position(&self) -> Option<Handle> {
+        let shared = self.inner.start.is_some() || self.inner.health.given_away();
+        if shared { self.reopen_fd(false).ok() } else { None }
     }
 
     /// Allocates blocks for the first `len` bytes, and extends a shorter file to that length, so that no later write has to
