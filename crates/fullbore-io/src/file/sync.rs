@@ -67,12 +67,17 @@ impl File {
     pub fn write_back(&self) -> Result<()> {
         self.in_turn(|| {
             self.judge(Call::WriteBack)?;
+            let sync = || sys::uninterrupted(|| sys::sync_data(&self.inner.fd));
             // On an overlay the pages belong to another inode.
             if crate::probe::overlaid(self) {
-                return Ok(sys::uninterrupted(|| sys::sync_data(&self.inner.fd))?);
+                return Ok(sync()?);
             }
             // A length of 0 means to the end of the file.
-            Ok(sys::uninterrupted(|| sys::finish_writeback(self.inner.fd.as_handle(), 0..0))?)
+            Ok(match sys::uninterrupted(|| sys::finish_writeback(self.inner.fd.as_handle(), 0..0)) {
+                // A filter forbids the call.
+                Err(Code::NOT_IMPLEMENTED | Code::NOT_PERMITTED) => sync(),
+                written => written,
+            }?)
         })
         .or_else(|error| if self.unsyncable(&error) { Ok(()) } else { Err(error) })
         .map_err(|error| Error::io("write", self.path(), error))

@@ -127,3 +127,14 @@ fn appended_pages_are_dropped_where_the_system_put_them() {
         assert!(left <= 4 << 20, "{}: {left} bytes are cached", path.display());
     });
 }
+
+#[test]
+fn dirty_pages_are_written_by_a_sync_where_the_call_is_forbidden() {
+    everywhere(|directory| {
+        for error in [libc::ENOSYS, libc::EPERM] {
+            let file = File::open_write(filled(directory, 10, 1).0).unwrap();
+            failing(libc::SYS_sync_file_range, None, error, || file.write_back().unwrap());
+            assert!(file.poisoned().is_none());
+        }
+    });
+}
