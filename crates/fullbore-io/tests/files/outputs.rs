@@ -65,6 +65,19 @@ fn a_path_that_only_a_directory_can_have_is_no_output() {
     });
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_the_kernel_generates_is_written_directly() {
+    let path = "/proc/thread-self/comm";
+    let old = fs::read(path).unwrap();
+    write(path, "another").unwrap();
+    assert_eq!(fs::read(path).unwrap(), b"another\n");
+    let output = Output::overwrite(path).unwrap();
+    output.file().write_all_next(&old).unwrap();
+    output.commit_len(old.len() as u64, Durability::Full).unwrap();
+    assert_eq!(fs::read(path).unwrap(), old);
+}
+
 #[test]
 fn a_missing_directory_is_not_found() {
     let directory = tempfile::tempdir().unwrap();
