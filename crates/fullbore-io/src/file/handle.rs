@@ -22,8 +22,9 @@ impl File {
         Self::open_with(path.as_ref(), OpenFlags::READ)
     }
 
-    /// Opens a file for reading without waiting for a device or a pipe's writer. If that cannot be guaranteed, returns a named
-    /// pipe, whose writers have seen this reader, for [`wait_for_writer`](Self::wait_for_writer), and `None` for other files.
+    /// Opens a file for reading without waiting for names on a device or for a pipe's writer; it may still wait for the server
+    /// of a file system. If that cannot be guaranteed, returns a named pipe, whose writers have seen this reader, for
+    /// [`wait_for_writer`](Self::wait_for_writer), and `None` for other files.
     pub(crate) fn open_at_once(path: &Path) -> std::result::Result<Result<Self>, Option<Self>> {
         let flags = OpenFlags::READ | OpenFlags::NOCTTY;
         // `CACHED` follows names in the directory cache only; without `NONBLOCK` a pipe would wait for its writer.
