@@ -12,6 +12,14 @@ use crate::sys::{self, Allocate, AsHandle, Code, FileKind, Handle, SeekFrom};
 /// The system finds holes by moving the position, which [`File::seekable_len`] reads: it is restored under this lock.
 pub(super) static POSITION: Mutex<()> = Mutex::new(());
 
+/// Allocates or frees blocks. A call that a signal interrupts is repeated, but not for ever: tmpfs begins again each time (before
+/// Linux 6.10), and a periodic signal may always come before the end.
+pub(super) fn allocate(fd: impl AsHandle, what: Allocate, offset: u64, len: u64) -> sys::Result<()> {
+    const ATTEMPTS: usize = 100;
+    let mut attempts = (0..ATTEMPTS).map(|_| sys::allocate(&fd, what, offset, len));
+    attempts.find(|done| *done != Err(Code::INTERRUPTED)).unwrap_or(Err(Code::INTERRUPTED))
+}
+
 impl File {
     /// Sets the length in bytes: bytes past a smaller length are lost, bytes up to a larger one read as zeros.
     ///
@@ -156,7 +164,7 @@ impl File {
         self.sound()
             .and_then(|()| self.judge(call))
             .map_err(|error| Error::io(doing, path, error).at(offset))?;
-        match sys::uninterrupted(|| sys::allocate(&self.inner.fd, what, offset, len)) {
+        match allocate(&self.inner.fd, what, offset, len) {
             Ok(()) => Ok(()),
             Err(Code::UNSUPPORTED | Code::NO_DEVICE | Code::NOT_SEEKABLE | Code::NOT_IMPLEMENTED) => {
                 let what = match self.kind() {

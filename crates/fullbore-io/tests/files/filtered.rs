@@ -138,3 +138,17 @@ fn dirty_pages_are_written_by_a_sync_where_the_call_is_forbidden() {
         }
     });
 }
+
+/// As on tmpfs under a periodic signal, before Linux 6.10.
+#[test]
+fn an_allocation_that_is_always_interrupted_ends() {
+    everywhere(|directory| {
+        let file = File::open_write(filled(directory, 10, 1).0).unwrap();
+        failing(libc::SYS_fallocate, None, libc::EINTR, || {
+            file.reserve(0..100).unwrap_err();
+            let mut options = OpenOptions::new();
+            options.mode(Mode::CreateNew).reserve(100).open(directory.join("new")).unwrap_err();
+        });
+        assert!(!directory.join("new").exists());
+    });
+}
