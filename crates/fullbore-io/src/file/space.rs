@@ -1,6 +1,7 @@
 //! The length of a file, its allocated blocks and its holes.
 
 use std::ops::Range;
+use std::sync::RwLockWriteGuard;
 
 use super::inner::{CacheMode, File};
 use super::on_close::release;
@@ -27,11 +28,7 @@ impl File {
     /// If the system call fails: for a file opened for reading only, and for anything but a regular file.
     #[inline]
     pub fn set_len(&self, len: u64) -> Result<()> {
-        // A block that is being changed in part must not be written back past the new end.
-        let _edges = match &self.inner.cache_mode {
-            CacheMode::Direct(direct) => Some(direct.edges()),
-            _ => None,
-        };
+        let _edges = self.edges();
         self.sound()
             .and_then(|()| self.judge(Call::SetLen { len }))
             .and_then(|()| Ok(sys::uninterrupted(|| sys::truncate(&self.inner.fd, len))?))
@@ -140,6 +137,14 @@ impl File {
         self.fallocate("zero a range", Allocate::Zero, range)
     }
 
+    /// Locks out direct writes of parts of blocks: a block must not be written back past a new end, or over a new hole.
+    fn edges(&self) -> Option<RwLockWriteGuard<'static, ()>> {
+        match &self.inner.cache_mode {
+            CacheMode::Direct(direct) => Some(direct.edges()),
+            _ => None,
+        }
+    }
+
     fn fallocate(&self, doing: &'static str, what: Allocate, range: Range<u64>) -> Result<()> {
         let path = &self.inner.path;
         let Some(len) = range.end.checked_sub(range.start) else {
@@ -149,11 +154,7 @@ impl File {
         if len == 0 {
             return Ok(());
         }
-        // As for the length.
-        let _edges = match &self.inner.cache_mode {
-            CacheMode::Direct(direct) => Some(direct.edges()),
-            _ => None,
-        };
+        let _edges = self.edges();
         let offset = range.start;
         let call = match what {
             Allocate::Punch => Call::Punch { offset, len },
