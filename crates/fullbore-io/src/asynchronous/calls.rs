@@ -243,7 +243,8 @@ impl Output {
 
 impl AsyncFile {
     /// Opens a file for reading with the shared driver: at once if the kernel has the path in its cache, otherwise on a
-    /// thread. If the future is dropped, no descriptor stays open.
+    /// thread. If the future is dropped, no descriptor stays open. On a network file system or FUSE, an open at once may
+    /// wait for the server; [`open_with`](Self::open_with) always opens on a thread.
     ///
     /// # Errors
     /// As [`File::open`] and [`Driver::shared`].

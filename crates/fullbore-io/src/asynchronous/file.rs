@@ -44,7 +44,7 @@ struct Inner {
     /// Condition for reads in the first poll: [`NEVER`] (also for direct I/O, which waits for the device), [`NO_WAIT`] or
     /// [`ALWAYS`].
     reads: AtomicU8,
-    /// Condition for writes in the first poll; [`NEVER`] if each write is synced.
+    /// Condition for writes in the first poll; never [`NO_WAIT`] if each write is synced, or appends.
     writes: AtomicU8,
 }
 
@@ -93,7 +93,15 @@ impl AsyncFile {
             (true, true) if crate::probe::in_memory(&file) => ALWAYS,
             _ => NEVER,
         };
-        let writes = if synced && reads == NO_WAIT { NEVER } else { reads };
+        let writes = match reads {
+            NO_WAIT if synced => NEVER,
+            // Such a write may be short, and another process may append before the rest.
+            NO_WAIT if flags.contains(OpenFlags::APPEND) => match crate::probe::in_memory(&file) {
+                true => ALWAYS,
+                false => NEVER,
+            },
+            reads => reads,
+        };
         let (reads, writes) = (AtomicU8::new(reads), AtomicU8::new(writes));
         let (driver, on_ring, direct_on_ring) = (driver.clone(), OnceLock::new(), OnceLock::new());
         Self {
@@ -194,5 +202,26 @@ impl AsyncFile {
     pub(super) fn has_two_handles(&self) -> bool {
         let handles = [&self.inner.on_ring, &self.inner.direct_on_ring];
         handles.into_iter().any(|handle| matches!(handle.get(), Some(RingHandle::Other(_))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::{Mode, OpenOptions};
+
+    /// A write that does not wait may be short, and another process may append before the rest.
+    #[test]
+    fn appended_bytes_are_written_by_calls_that_may_wait() {
+        let driver = Driver::shared().unwrap();
+        for directory in fullbore_testkit::ground::directories() {
+            let log = OpenOptions::new().mode(Mode::Append).open(directory.path().join("log")).unwrap();
+            let mut calls = Vec::new();
+            AsyncFile::new(log, &driver).at_once(Direction::Write, |flags| {
+                calls.push(flags);
+                Ok(1)
+            });
+            assert!(calls.iter().all(|flags| flags.is_empty()), "{}: {calls:?}", directory.path().display());
+        }
     }
 }

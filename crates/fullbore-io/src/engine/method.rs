@@ -169,7 +169,7 @@ pub trait Engine {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Writes out the bytes that the method buffers itself.
+    /// Writes out the bytes that the method buffers itself, and returns the errors that the file system reports at closing.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

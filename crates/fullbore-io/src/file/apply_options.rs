@@ -7,6 +7,7 @@ use std::path::Path;
 use super::inner::File;
 use super::open::OpenedFile;
 use super::options::{Hint, Mode, OpenOptions};
+use super::space::allocate;
 use super::spans::bounded;
 use super::types::{Durability, OptionSupport, Support};
 use crate::error::{Error, ErrorKind, Result};
@@ -49,7 +50,7 @@ impl OpenOptions {
 
     /// Reserves the requested space; content and length stay.
     pub(super) fn reserve_space(&self, path: &Path, fd: &Handle) -> Result<Support> {
-        match sys::uninterrupted(|| sys::allocate(fd, Allocate::KeepLength, 0, self.reserve)) {
+        match allocate(fd, Allocate::KeepLength, 0, self.reserve) {
             Ok(()) => Ok(Support::Native),
             Err(error @ (Code::NO_SPACE | Code::TOO_LARGE | Code::QUOTA)) => {
                 let what = format!("{}: {} bytes", crate::error::reason(&error.into()), self.reserve);

@@ -234,8 +234,9 @@ impl DropBehind {
             }
         };
         let shared = own.is_none();
-        let fd = own.map_or_else(|| Descriptor::Of(file.inner.clone()), Descriptor::Own);
-        Some(Self { fd, shared, overlaid: crate::probe::overlaid(file), state: Mutex::default() })
+        let fd = own.map_or_else(|| Descriptor::Of(file.inner.clone()), |fd| file.further(fd));
+        let (overlaid, appends) = (crate::probe::overlaid(file), file.appends());
+        Some(Self { fd, shared, overlaid, appends, state: Mutex::default() })
     }
 
     #[cold]
@@ -257,22 +258,29 @@ impl DropBehind {
     fn wrote(&self, offset: u64, len: usize) {
         let (over, settled) = {
             let mut state = self.state.lock();
-            match state.written.add(offset, len) {
-                Some(range) => (Some(range.clone()), state.in_writeback.replace(range)),
-                None => return,
-            }
+            let offset = if self.appends { state.written.bytes } else { offset };
+            let Some(range) = state.written.add(offset, len) else { return };
+            let range = self.placed(range);
+            (range.clone(), state.in_writeback.replace(range))
         };
-        if let Some(range) = over {
-            // Only a hint: the system writes the rest back later. `sync` reports errors.
-            match self.overlaid {
-                // Starts the writeback of pages that it cannot drop yet.
-                true => self.drop_pages(range),
-                false => drop(sys::start_writeback(self.fd.as_handle(), range)),
-            }
+        // Only a hint: the system writes the rest back later. `sync` reports errors.
+        match self.overlaid {
+            // Starts the writeback of pages that it cannot drop yet.
+            true => self.drop_pages(over),
+            false => drop(sys::start_writeback(self.fd.as_handle(), over)),
         }
         if let Some(range) = settled {
             self.finish_writeback(range);
         }
+    }
+
+    /// Returns the place of a written range in the file. That of appended bytes, counted from 0, is before the end.
+    fn placed(&self, range: Range<u64>) -> Range<u64> {
+        if !self.appends {
+            return range;
+        }
+        let end = sys::status(&self.fd).map_or(range.end, |stat| stat.size);
+        end.saturating_sub(range.end)..end
     }
 
     /// Waits for the writeback of a range and drops its pages.
@@ -297,7 +305,8 @@ impl DropBehind {
 impl Drop for DropBehind {
     fn drop(&mut self) {
         let state = std::mem::take(self.state.get_mut());
-        for range in [state.in_writeback, state.written.range].into_iter().flatten() {
+        let written = state.written.range.map(|range| self.placed(range));
+        for range in [state.in_writeback, written].into_iter().flatten() {
             self.finish_writeback(range);
         }
         if let Some(range) = state.read.range {

@@ -75,9 +75,8 @@ impl File {
     ) -> io::Result<usize> {
         let count = cut(buffers.len().min(self.most_buffers()), 1);
         match &mut buffers[..count] {
-            [one] => self.read_once(offset, one, flags),
             // macOS refuses a longer piece.
-            [one, ..] if one.len() > LONGEST => self.read_once(offset, one, flags),
+            [one, rest @ ..] if rest.is_empty() || one.len() > LONGEST => self.read_once(offset, one, flags),
             some => {
                 let parts = some.iter().map(|one| &**one);
                 let (count, part) = self.before_vector(Direction::Read, offset, parts)?;
@@ -103,8 +102,7 @@ impl File {
     ) -> io::Result<usize> {
         let count = cut(buffers.len().min(self.most_buffers()), 1);
         match &buffers[..count] {
-            [one] => self.write_once(offset, one, flags),
-            [one, ..] if one.len() > LONGEST => self.write_once(offset, one, flags),
+            [one, rest @ ..] if rest.is_empty() || one.len() > LONGEST => self.write_once(offset, one, flags),
             some => {
                 self.sound()?;
                 let parts = some.iter().map(|one| &**one);

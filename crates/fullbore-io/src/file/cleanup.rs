@@ -86,6 +86,8 @@ pub struct Temporary {
     name: OsString,
     path: PathBuf,
     kept: bool,
+    /// Number of forks when it was created.
+    forks: u32,
 }
 
 const ATTEMPTS: usize = 16;
@@ -148,7 +150,7 @@ impl Temporary {
         if tree {
             reserve(true);
         }
-        Self { id, directory, name, path, kept: false }
+        Self { id, directory, name, path, kept: false, forks: sys::forks() }
     }
 
     /// Returns the path, for messages.
@@ -190,6 +192,10 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
+        // In a forked child the name is the parent's.
+        if sys::forks() != self.forks {
+            return;
+        }
         let Some(mut state) = registry() else { return };
         let Some(at) = state.files.iter().position(|(id, _)| *id == self.id) else { return };
         let (_, left) = state.files.remove(at);
@@ -213,7 +219,8 @@ pub(crate) fn nameless(
         Err(Code::UNSUPPORTED | Code::IS_DIRECTORY | Code::INVALID) => {
             let flags = flags | OpenFlags::CREATE | OpenFlags::EXCLUSIVE;
             let held = HeldDir::open(directory)?;
-            let make = |at: BorrowedHandle<'_>, name: &OsStr| sys::open_at(at, name, flags, mode);
+            // No other user can open it while it has a name.
+            let make = |at: BorrowedHandle<'_>, name: &OsStr| sys::open_at(at, name, flags, mode & 0o600);
             let (name, file) = Temporary::create(&held, "temporary".as_ref(), false, make)?;
             Ok((file, Some(name)))
         }
@@ -248,6 +255,8 @@ fn deregister(id: u64) {
 #[derive(Debug)]
 pub(super) struct CleanupGuard {
     id: u64,
+    /// Number of forks when it was registered.
+    forks: u32,
     delete_on_exit: Arc<DeleteOnExit>,
 }
 
@@ -259,7 +268,10 @@ impl CleanupGuard {
 
 impl Drop for CleanupGuard {
     fn drop(&mut self) {
-        deregister(self.id);
+        // At a fork another thread may have held the lock, which stays locked in the child.
+        if sys::forks() == self.forks {
+            deregister(self.id);
+        }
     }
 }
 
@@ -268,7 +280,7 @@ pub(super) fn register(open: impl FnOnce() -> sys::Result<DeleteOnExit>) -> sys:
     let mut state = registry().ok_or(Code::CANCELLED)?;
     let delete_on_exit = Arc::new(open()?);
     let id = state.register(Leftover::Open(delete_on_exit.clone()));
-    Ok(CleanupGuard { id, delete_on_exit })
+    Ok(CleanupGuard { id, forks: sys::forks(), delete_on_exit })
 }
 
 /// The backup of a file that a run is about to replace.

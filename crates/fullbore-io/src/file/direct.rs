@@ -102,14 +102,19 @@ impl Direct {
         // Blocks that are written in part must be read, so a writable handle needs both.
         let access = if writable { OpenFlags::READ_WRITE } else { OpenFlags::READ };
         let kept = flags & (OpenFlags::DATA_SYNC | OpenFlags::SYNC | OpenFlags::NOATIME);
-        let fd = file.reopen_fd_with(access | kept | OpenFlags::DIRECT).map_err(|error| {
-            match Code::of(&error) {
+        let reopened = |flags: OpenFlags| {
+            file.reopen_fd_with(flags | kept).map_err(|error| match Code::of(&error) {
                 Some(Code::INVALID | Code::UNSUPPORTED) => {
                     format!("the file system does not support it ({})", plainly(&error))
                 }
                 _ => format!("the file cannot be reopened for it ({})", plainly(&error)),
-            }
-        })?;
+            })
+        };
+        let fd = reopened(access | OpenFlags::DIRECT)?;
+        let cached = match flags.contains(OpenFlags::DIRECT) {
+            true => Some(file.same(reopened(flags & OpenFlags::ACCESS)?, 1)),
+            false => None,
+        };
         let (read_unit, unit, memory) = match file.announced_alignment() {
             Ok(found) => (found.read_offset.unwrap_or(found.offset), found.offset, found.memory),
             Err(NoDirect::Refused(reason)) => return Err(reason),
@@ -129,6 +134,7 @@ impl Direct {
         }
         Ok(Box::new(Self {
             file: file.same(fd, reads.unit.max(unit as usize)),
+            cached,
             reads,
             writes,
             readable: flags & OpenFlags::ACCESS != OpenFlags::WRITE,
@@ -148,6 +154,7 @@ impl Direct {
 
     /// Reads at any offset; short at the end of the file, and after a short system call.
     pub(super) fn read(&self, plain: &File, data: &mut [u8], offset: u64) -> Result<usize> {
+        let plain = self.cached.as_ref().unwrap_or(plain);
         // Impossible requests are left to the system to reject.
         if !self.readable || self.gave_up() || past_every_end(offset, data.len()) {
             return plain.read_flagged(data, offset, TransferFlags::empty());
@@ -199,6 +206,7 @@ impl Direct {
     }
 
     pub(super) fn write(&self, plain: &File, data: &[u8], offset: u64) -> Result<usize> {
+        let plain = self.cached.as_ref().unwrap_or(plain);
         if !self.writable || self.gave_up() || past_every_end(offset, data.len()) {
             return plain.write_flagged(data, offset, TransferFlags::empty());
         }

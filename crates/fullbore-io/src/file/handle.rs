@@ -22,8 +22,9 @@ impl File {
         Self::open_with(path.as_ref(), OpenFlags::READ)
     }
 
-    /// Opens a file for reading without waiting for a device or a pipe's writer. If that cannot be guaranteed, returns a named
-    /// pipe, whose writers have seen this reader, for [`wait_for_writer`](Self::wait_for_writer), and `None` for other files.
+    /// Opens a file for reading without waiting for names on a device or for a pipe's writer; it may still wait for the server
+    /// of a file system. If that cannot be guaranteed, returns a named pipe, whose writers have seen this reader, for
+    /// [`wait_for_writer`](Self::wait_for_writer), and `None` for other files.
     pub(crate) fn open_at_once(path: &Path) -> std::result::Result<Result<Self>, Option<Self>> {
         let flags = OpenFlags::READ | OpenFlags::NOCTTY;
         // `CACHED` follows names in the directory cache only; without `NONBLOCK` a pipe would wait for its writer.
@@ -183,13 +184,13 @@ impl File {
         let Inner { fd, path, on_close, cache_mode, .. } = inner;
         drop(cache_mode);
         let finished = on_close.and_then(Arc::into_inner).map_or(Ok(()), |on_close| on_close.finish(&path));
-        let fd = match fd {
-            Descriptor::Own(fd) => Some(fd),
-            Descriptor::Shared(fd) => Arc::into_inner(fd),
+        let closed = match fd {
+            Descriptor::Own(fd) => sys::close(fd),
+            Descriptor::Further(mut further) => further.close(),
+            Descriptor::Shared(fd) => Arc::into_inner(fd).map_or(Ok(()), sys::close),
             // The inner file also holds the actions on close.
             Descriptor::Of(inner) => return Self { inner, before: None, shared: false }.close(),
         };
-        let closed = fd.map_or(Ok(()), crate::sys::close);
         // The more serious error first: possible loss of bytes, then what remains.
         closed.map_err(|error| Error::io("close", &path, error))?;
         finished

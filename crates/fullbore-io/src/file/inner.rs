@@ -1,5 +1,5 @@
-//! The data of an open file, its health, and the actions when its last handle is closed. The types are in one module because they
-//! refer to one another: a direct handle is a file, and a derived handle uses the descriptor of another.
+//! The data of an open file, and its health. The types are in one module because they refer to one another: a direct handle is a
+//! file, and a derived handle uses the descriptor of another.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -7,15 +7,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::{fmt, io};
 
-use super::cleanup::CleanupGuard;
+use super::on_close::OnClose;
 use super::spans::Rule;
 use super::types::{FileStamp, OptionSupport};
-use crate::error::{Error, reason};
+use crate::error::reason;
 #[cfg(feature = "fault")]
 use crate::fault::plan::Plan;
 use crate::lock::Mutex;
 use crate::probe::FileSystemId;
-use crate::sys::{self, Advice, AsHandle, BorrowedHandle, Code, FileKind, Handle, OpenFlags};
+use crate::sys::{self, Advice, AsHandle, BorrowedHandle, FileKind, Handle, OpenFlags};
 
 /// An open file and its path. Clones refer to the same open file; the last one closes it.
 ///
@@ -101,7 +101,7 @@ impl Inner {
     /// Returns a copy in plain mode, for a handle that differs in some fields.
     pub(super) fn derived(self: &Arc<Self>) -> Self {
         let fd = match &self.fd {
-            Descriptor::Own(_) => Descriptor::Of(self.clone()),
+            Descriptor::Own(_) | Descriptor::Further(_) => Descriptor::Of(self.clone()),
             Descriptor::Shared(fd) => Descriptor::Shared(fd.clone()),
             Descriptor::Of(inner) => Descriptor::Of(inner.clone()),
         };
@@ -151,10 +151,13 @@ impl File {
     }
 
     pub(super) fn same(&self, fd: Handle, unit: usize) -> Self {
-        Self {
-            inner: Arc::new(Inner { fd: Descriptor::Own(fd), unit, ..self.inner.derived() }),
-            ..self.clone()
-        }
+        let inner = Inner { fd: self.further(fd), unit, ..self.inner.derived() };
+        Self { inner: Arc::new(inner), ..self.clone() }
+    }
+
+    /// Adopts a further descriptor of this file.
+    pub(super) fn further(&self, fd: Handle) -> Descriptor {
+        Descriptor::Further(FurtherHandle { fd: Some(fd), state: self.inner.health.state().clone() })
     }
 
     pub(super) fn under(&self, cache_mode: CacheMode) -> Self {
@@ -179,6 +182,8 @@ crate::as_handle!(File, this => this.inner.fd.as_handle());
 pub(super) enum Descriptor {
     /// Owned by the handle alone.
     Own(Handle),
+    /// The same, of a file that has others.
+    Further(FurtherHandle),
     /// Also held by the guard that locks or removes the file.
     Shared(Arc<Handle>),
     /// The descriptor of the handle from which this one was derived.
@@ -196,9 +201,32 @@ impl Descriptor {
     fn of_another(&self) -> BorrowedHandle<'_> {
         match self {
             Self::Own(fd) => fd.as_handle(),
+            Self::Further(further) => further.fd.as_ref().expect("open until it is dropped").as_handle(),
             Self::Shared(fd) => fd.as_handle(),
             Self::Of(inner) => inner.fd.as_handle(),
         }
+    }
+}
+
+/// A further descriptor of a file. NFS, SMB and FUSE report lost bytes when a descriptor is closed, perhaps once: the error is
+/// recorded for all handles of the file.
+#[derive(Debug)]
+pub(super) struct FurtherHandle {
+    /// `None` once it is closed.
+    fd: Option<Handle>,
+    state: Arc<SyncState>,
+}
+
+impl FurtherHandle {
+    pub(super) fn close(&mut self) -> io::Result<()> {
+        let closed = self.fd.take().map_or(Ok(()), sys::close);
+        closed.inspect_err(|error| self.state.fails(Loss::Close, error))
+    }
+}
+
+impl Drop for FurtherHandle {
+    fn drop(&mut self) {
+        let _ = self.close();
     }
 }
 
@@ -217,6 +245,8 @@ pub(crate) enum CacheMode {
 #[derive(Debug)]
 pub(crate) struct Direct {
     pub(super) file: File,
+    /// The handle that uses the page cache, if the file was adopted and bypasses it.
+    pub(super) cached: Option<File>,
     pub(super) reads: Rule,
     pub(super) writes: Rule,
     pub(super) readable: bool,
@@ -248,6 +278,8 @@ pub(crate) struct DropBehind {
     pub(super) shared: bool,
     /// True on an overlay, where ranges cannot be awaited: `sync_file_range` looks for dirty pages, which belong to another inode.
     pub(super) overlaid: bool,
+    /// True if written bytes go to the end of the file, whatever their offset.
+    pub(super) appends: bool,
     pub(super) state: Mutex<PendingDrops>,
 }
 
@@ -269,7 +301,7 @@ impl Health {
         self.clone()
     }
 
-    pub(super) fn state(&self) -> &SyncState {
+    pub(super) fn state(&self) -> &Arc<SyncState> {
         self.state.get_or_init(Arc::default)
     }
 
@@ -280,6 +312,10 @@ impl Health {
     /// Returns the end of the ranges reserved through these handles, in bytes.
     pub(super) fn reserved(&self) -> u64 {
         self.state.get().map_or(0, |state| state.reserved.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn given_away(&self) -> bool {
+        self.state.get().is_some_and(|state| state.given_away.load(Ordering::Relaxed))
     }
 
     pub(super) fn failed(&self) -> Option<&Arc<Failure>> {
@@ -304,6 +340,8 @@ pub(super) struct SyncState {
     pub(super) failed: OnceLock<Arc<Failure>>,
     /// Held during a sync: the system reports a failure to one caller only, who must record it before a concurrent sync succeeds.
     pub(super) syncing: Mutex<()>,
+    /// True if others have a descriptor of the open file, whose position they may move.
+    pub(super) given_away: AtomicBool,
     reserved: AtomicU64,
     /// Number of streams, or of their writes, whose bytes are not written yet.
     unwritten: AtomicU64,
@@ -312,6 +350,15 @@ pub(super) struct SyncState {
 }
 
 impl SyncState {
+    /// Records an error of writing, of which only the first counts.
+    pub(super) fn fails(&self, loss: Loss, error: &io::Error) {
+        let error = match error.raw_os_error() {
+            Some(code) => io::Error::from_raw_os_error(code),
+            None => io::Error::new(error.kind(), error.to_string()),
+        };
+        let _ = self.failed.set(Arc::new(Failure { loss, error }));
+    }
+
     /// Drops the pages of the file when its last handle is closed; `None` if the file cannot be opened for it.
     pub(super) fn drop_pages_at_close(&self, file: &File) -> Option<()> {
         let own = || file.reopen_fd_with(OpenFlags::READ | OpenFlags::DIRECT).ok().map(DroppedAtClose);
@@ -356,10 +403,19 @@ impl Drop for DroppedAtClose {
     }
 }
 
+/// The call that failed when bytes were lost.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Loss {
+    Sync,
+    /// The end of one of several handles.
+    Close,
+    /// A write of a stream that was dropped.
+    Stream,
+}
+
 #[derive(Debug)]
 pub(super) struct Failure {
-    /// True for a failed sync, false for a failed write of a dropped stream.
-    pub(super) sync: bool,
+    loss: Loss,
     pub(super) error: io::Error,
 }
 
@@ -369,18 +425,12 @@ pub(super) struct Poisoned(pub(super) Arc<Failure>);
 impl fmt::Display for Poisoned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let cause = reason(&self.0.error);
-        if self.0.sync {
-            write!(
-                f,
-                "an earlier sync of this file failed ({cause}), and data written before it may be lost"
-            )?;
-        } else {
-            write!(
-                f,
-                "an earlier write of a stream that was dropped failed ({cause}), and its pending data is lost"
-            )?;
-        }
-        f.write_str("; write the file again from its source")
+        let (call, lost) = match self.0.loss {
+            Loss::Sync => ("sync of this file", "data written before it may be lost"),
+            Loss::Close => ("close of a handle of this file", "data written before it may be lost"),
+            Loss::Stream => ("write of a stream that was dropped", "its pending data is lost"),
+        };
+        write!(f, "an earlier {call} failed ({cause}), and {lost}; write the file again from its source")
     }
 }
 
@@ -388,75 +438,6 @@ impl std::error::Error for Poisoned {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&self.0.error)
     }
-}
-
-/// The actions when the last handle is dropped: remove the name or free reserved blocks, release the lock, close the descriptor.
-#[derive(Debug)]
-pub(super) struct OnClose {
-    pub(super) fd: Arc<Handle>,
-    pub(super) delete_on_exit: Option<CleanupGuard>,
-    pub(super) locked: bool,
-    /// A duplicate of the descriptor was given away: the lock ends when that is closed, too.
-    pub(super) duplicated: AtomicBool,
-    pub(super) reserved: u64,
-}
-
-impl OnClose {
-    /// Runs the actions now; fails if the name could not be removed or the blocks could not be freed.
-    pub(super) fn finish(mut self, path: &Path) -> crate::error::Result<()> {
-        self.end(path)
-    }
-
-    fn end(&mut self, path: &Path) -> crate::error::Result<()> {
-        let reserved = std::mem::take(&mut self.reserved);
-        let removed = match self.delete_on_exit.take() {
-            // The entry stays in the cleanup list until the name is removed: a signal in between removes it twice, not
-            // never.
-            Some(guard) => guard.delete_on_exit().remove().map_err(|error| {
-                let failed = Error::io("remove", path, error.into());
-                // The error of a file in use already has advice.
-                if error.in_use().is_some() { failed } else { failed.advise("the closed file remains") }
-            }),
-            None => Ok(()),
-        };
-        // The file may have another name by now.
-        let ended = removed.and(
-            release(&self.fd, reserved)
-                .map_err(|error| Error::io("release its reserved space", path, error.into())),
-        );
-        // Children that are being started may hold the descriptor for a moment: closing it alone would not unlock.
-        if std::mem::take(&mut self.locked) && !*self.duplicated.get_mut() {
-            let _ = sys::lock_whole(&self.fd, sys::LockRequest::None);
-        }
-        ended
-    }
-}
-
-impl Drop for OnClose {
-    fn drop(&mut self) {
-        // A drop cannot return the error; `File::close` does.
-        let _ = self.end(Path::new(""));
-    }
-}
-
-/// Frees the blocks past the end of a file for which `reserved` bytes were reserved. The system cannot compare and truncate
-/// atomically: bytes that another process appends between the two calls are lost.
-pub(super) fn release(fd: impl AsHandle, reserved: u64) -> Result<(), Code> {
-    if reserved == 0 {
-        return Ok(());
-    }
-    let stat = sys::status(&fd)?;
-    let len = stat.size;
-    let beyond = stat.allocated() > len.next_multiple_of(stat.blksize.max(512));
-    // XFS allocates ahead of a growing file, and keeps those blocks too once a range was reserved.
-    if stat.kind() != FileKind::Regular || len >= reserved && !beyond {
-        return Ok(());
-    }
-    // ext4 ignores a hole that is punched past the end, and frees these blocks when the length is set.
-    sys::uninterrupted(|| sys::truncate(&fd, len))?;
-    // Only the owner may set it. For others the file counts as modified by the truncation.
-    let _ = sys::set_modified(&fd, &stat);
-    Ok(())
 }
 
 #[cfg(test)]

@@ -53,12 +53,12 @@ impl TryFrom<&File> for Handle {
 
     fn try_from(file: &File) -> Result<Self> {
         let duplicate = file.as_handle().try_clone_to_owned();
-        if duplicate.is_ok()
-            && let Some(on_close) = &file.inner.on_close
-        {
+        let duplicate = duplicate.map_err(|error| Error::io("duplicate", file.path(), error))?;
+        file.inner.health.state().given_away.store(true, Ordering::Relaxed);
+        if let Some(on_close) = &file.inner.on_close {
             on_close.duplicated.store(true, Ordering::Relaxed);
         }
-        duplicate.map_err(|error| Error::io("duplicate", file.path(), error))
+        Ok(duplicate)
     }
 }
 
@@ -138,12 +138,12 @@ impl File {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn try_lock(&self) -> Result<()> {
-        self.taken(self.for_call()?.try_lock())
+        self.taken(sys::by_std(self, fs::File::try_lock))
     }
 
     /// As [`try_lock`](Self::try_lock), for a shared lock.
     pub fn try_lock_shared(&self) -> Result<()> {
-        self.taken(self.for_call()?.try_lock_shared())
+        self.taken(sys::by_std(self, fs::File::try_lock_shared))
     }
 
     /// Releases the lock. Closing the file releases it too.
@@ -152,13 +152,7 @@ impl File {
     }
 
     fn by_std<T>(&self, doing: &'static str, call: impl FnOnce(&fs::File) -> io::Result<T>) -> Result<T> {
-        call(&self.for_call()?).map_err(|error| Error::io(doing, self.path(), error))
-    }
-
-    /// std's file for one call: it is closed before the call returns, and so prolongs no lock.
-    fn for_call(&self) -> Result<fs::File> {
-        let fd = self.as_handle().try_clone_to_owned();
-        fd.map(fs::File::from).map_err(|error| Error::io("duplicate", self.path(), error))
+        sys::by_std(self, call).map_err(|error| Error::io(doing, self.path(), error))
     }
 
     /// Takes a lock by the call that waits, or repeats the other where a call that waits would keep all other calls through

@@ -10,7 +10,7 @@ use super::space::POSITION;
 use super::types::FileStamp;
 use crate::error::{Error, ErrorKind, Result};
 use crate::probe::FileSystemId;
-use crate::sys::{self, Code, FileKind, FileSystemKind, SeekFrom, Status};
+use crate::sys::{self, AsHandle, Code, FileKind, FileSystemKind, SeekFrom, Status};
 
 impl File {
     /// Returns the current identity, length and modification time.
@@ -46,11 +46,13 @@ impl File {
                 return Err(Error::new(ErrorKind::Changed, "read", self.path(), what));
             }
             FileKind::BlockDevice => {
+                let own = self.with_own_position();
+                let handle = own.as_ref().map_or(self.as_handle(), AsHandle::as_handle);
                 // Standard input may have been read in part.
                 let _alone = POSITION.lock();
-                let position = sys::position(&self.inner.fd).unwrap_or(0);
-                let len = sys::seek(&self.inner.fd, SeekFrom::End(0));
-                let _ = sys::seek(&self.inner.fd, SeekFrom::Start(position));
+                let position = sys::position(handle).unwrap_or(0);
+                let len = sys::seek(handle, SeekFrom::End(0));
+                let _ = sys::seek(handle, SeekFrom::Start(position));
                 len.map_err(|error| Error::io("measure", &self.inner.path, error.into()))?
             }
             _ => stat.size,
@@ -71,7 +73,7 @@ impl File {
 
     /// Returns the length of a file that can be read at any offset. `None` for inputs that are read sequentially:
     /// pipes, character devices, an adopted file that was partly read, a regular file of length 0 (it may be a file of
-    /// `/proc`, whose length is unknown before its end), and a file of `/sys`, whose reported length is always a page.
+    /// `/proc`, whose length is unknown before its end), and a short file of `/sys`, whose reported length is only nominal.
     /// A [stamped](Self::stamped) handle has the length already.
     ///
     /// ```
@@ -146,7 +148,7 @@ impl File {
     /// Returns the stamp and the [length](Self::seekable_len) of the file, from at most one call.
     #[doc(hidden)]
     pub fn measure(&self) -> Result<(FileStamp, Option<u64>)> {
-        let stamp = self.starting_stamp()?;
+        let Before { stamp, sparse } = self.before.map_or_else(|| self.inspect(), Ok)?;
         let len = match self.kind() {
             FileKind::Regular | FileKind::BlockDevice => {
                 // A shell may have read part of its standard input before passing it on.
@@ -159,18 +161,17 @@ impl File {
                     }
                 };
                 let len = stamp.len;
-                (len > 0 && read == 0 && !self.len_is_made_up(len)).then_some(len)
+                (len > 0 && read == 0 && !(sparse && self.len_is_made_up(len))).then_some(len)
             }
             _ => None,
         };
         Ok((stamp, len))
     }
 
-    /// True if the length is only nominal, as for files whose content the kernel generates on read: a page, in `/sys`.
+    /// True if the length is only nominal, as for files whose content the kernel generates on read: in `/sys` a page, or more
+    /// than an ordinary user may read. Such files have no blocks, so that most others need no call.
     fn len_is_made_up(&self, len: u64) -> bool {
-        // Skips the system call for most files, whose length is not a multiple of a page.
         len <= 64 << 10
-            && len.is_multiple_of(4096)
             && sys::file_system_kind(&self.inner.fd).is_ok_and(FileSystemKind::has_nominal_lengths)
     }
 }

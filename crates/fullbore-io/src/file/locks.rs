@@ -63,10 +63,22 @@ pub enum RangeLock {
 pub struct RangeGuard {
     file: File,
     range: Range<u64>,
+    /// Number of forks when the lock was taken.
+    forks: u32,
+}
+
+impl RangeGuard {
+    fn new(file: &File, range: Range<u64>) -> Self {
+        Self { file: file.clone(), range, forks: sys::forks() }
+    }
 }
 
 impl Drop for RangeGuard {
     fn drop(&mut self) {
+        // A forked child shares the lock with its parent.
+        if sys::forks() != self.forks {
+            return;
+        }
         // The only failure on release is one that the caller could not handle.
         let _ = sys::lock_range(self.file.as_handle(), &self.range, LockRequest::None, true);
     }
@@ -117,7 +129,7 @@ impl File {
         self.check_range(&range)?;
         sys::lock_range(self.as_handle(), &range, request(lock), true)
             .map_err(|error| self.refused(&range, error))?;
-        Ok(RangeGuard { file: self.clone(), range })
+        Ok(RangeGuard::new(self, range))
     }
 
     /// As [`lock_range`](Self::lock_range), but without waiting.
@@ -127,7 +139,7 @@ impl File {
     pub fn try_lock_range(&self, range: Range<u64>, lock: RangeLock) -> Result<RangeGuard> {
         self.check_range(&range)?;
         match sys::lock_range(self.as_handle(), &range, request(lock), false) {
-            Ok(()) => Ok(RangeGuard { file: self.clone(), range }),
+            Ok(()) => Ok(RangeGuard::new(self, range)),
             Err(Code::WOULD_BLOCK | Code::LOCKED) => Err(self.locked_elsewhere().at(range.start)),
             Err(error) => Err(self.refused(&range, error)),
         }

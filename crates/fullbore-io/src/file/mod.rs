@@ -18,6 +18,7 @@ mod locks;
 mod mmap;
 mod naming;
 mod near_copy;
+mod on_close;
 mod open;
 mod options;
 mod output;

@@ -11,7 +11,8 @@ use super::inner::File;
 use super::types::{Call, CommitReport, Durability, Step};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{
-    self, AsHandle, AtFlags, Code, FileKind, Handle, OpenFlags, OsStrExt, Status, is_separator,
+    self, AsHandle, AtFlags, Code, FileKind, FileSystemKind, Handle, OpenFlags, OsStrExt, Status,
+    is_separator,
 };
 
 #[derive(Debug, Clone)]
@@ -76,6 +77,14 @@ impl TargetName {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(Error::io("inspect", self.path(), error)),
         }
+    }
+
+    /// True if the kernel generates the file of this name.
+    pub(super) fn is_generated(&self) -> bool {
+        self.directory.fd().is_ok_and(|directory| {
+            let path = sys::path_in(&directory, &self.name);
+            sys::file_system_kind_of(path.as_path()).is_ok_and(FileSystemKind::is_generated)
+        })
     }
 
     /// The place with symbolic links resolved, and the file that is there.

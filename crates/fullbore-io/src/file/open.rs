@@ -7,8 +7,8 @@ use super::calls::in_environment;
 use super::cleanup::{self, CleanupGuard};
 use super::handle::refused;
 use super::inner::{CacheMode, File, Inner};
-use super::inner::{OnClose, release};
 use super::locks::lock_whole;
+use super::on_close::{OnClose, release};
 use super::options::{Access, Mode, OpenOptions, Share};
 use super::sweep::{DeleteOnExit, Name};
 use super::types::{CachePolicy, Durability, OptionSupport, Support};
@@ -60,7 +60,8 @@ impl OpenOptions {
             };
             let OpenedFile { fd, delete_on_exit, .. } = found;
             inner.on_close = (locked || delete_on_exit.is_some() || reserved > 0).then(|| {
-                Arc::new(OnClose { fd, delete_on_exit, locked, duplicated: false.into(), reserved })
+                let forks = sys::forks();
+                Arc::new(OnClose { fd, delete_on_exit, locked, duplicated: false.into(), reserved, forks })
             });
             inner.report = OnceLock::from(report);
             return Ok(File::of(inner));

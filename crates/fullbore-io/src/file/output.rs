@@ -76,7 +76,7 @@ impl Output {
 
     /// Starts an output that takes the name `path` when it is [committed](Self::commit), replacing any old file there. If it is
     /// dropped before, nothing is left, and the old file is unchanged. The new file inherits the old file's mode and, where
-    /// permitted, its owner. Pipes and character devices are written directly.
+    /// permitted, its owner. Pipes, character devices and files that the kernel generates are written directly.
     ///
     /// # Errors
     /// If `path` is a directory, a block device, a dangling symbolic link or not writable, and if a system call fails.
@@ -124,6 +124,8 @@ impl Output {
         }
         match kind {
             FileKind::Directory => Err(directory(&place.path())),
+            // Such a file has no blocks, so that most others need no further call.
+            FileKind::Regular if there.blocks == 0 && place.is_generated() => Self::streaming(&place, &there),
             FileKind::Regular | FileKind::BlockDevice if placement == Placement::Overwrite => {
                 Self::existing(&place, &there)
             }
@@ -132,8 +134,12 @@ impl Output {
                 Err(Error::new(ErrorKind::Unsupported, "replace", place.path(), "it is a block device")
                     .advise("overwrite it if its content may be lost"))
             }
-            _ => Ok(Self::of(open(&place, &there, OpenFlags::WRITE)?, OutputState::Stream)),
+            _ => Self::streaming(&place, &there),
         }
+    }
+
+    fn streaming(place: &TargetName, there: &Status) -> Result<Self> {
+        Ok(Self::of(open(place, there, OpenFlags::WRITE)?, OutputState::Stream))
     }
 
     /// As [`create`](Self::create), for regular files only.

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::sync::atomic::Ordering;
 
 use super::cleanup::{Temporary, Unfinished, ending_signal};
-use super::inner::File;
+use super::inner::{CacheMode, File};
 use super::naming::{
     Link, TargetName, create_named, exchanged, link, linkable, named_copy, rename, rename_to, sync_directory,
     umask,
@@ -221,9 +221,19 @@ fn complete(file: &File, finish: Finish, place: &TargetName) -> Result<()> {
 
 /// Gives the new file the old one's owner, where permitted, and then its mode, because a change of owner clears mode bits.
 fn inherit(file: &File, old: Attributes, place: &TargetName) -> Result<()> {
+    let given = give(file, old.owner, place)?;
     // A write by an ordinary user would have cleared the bits of the old file, too.
-    let keeps = give(file, old.owner, place)? && sys::effective_user() == 0;
-    inherit_mode(file, permitted_mode(old.mode, keeps), true, place)
+    let mut mode = permitted_mode(old.mode, given && sys::effective_user() == 0);
+    if !given && !sys::status(file).is_ok_and(|stat| stat.gid == old.owner.1) {
+        mode = for_another_group(mode);
+    }
+    inherit_mode(file, mode, true, place)
+}
+
+/// Returns the mode of a file whose group is not that of the file that it replaces: the members of the new one were others. The
+/// bits of a group also limit the entries of an access control list.
+fn for_another_group(mode: u32) -> u32 {
+    mode & !0o070 | mode & mode << 3 & 0o070
 }
 
 /// Gives the new file `mode` and the old one's access list; on Windows also its named streams and flags, and with `owner` its
@@ -296,7 +306,16 @@ fn sync(
         sync(file, durability)?;
         report.note(Step::Synced(durability));
     }
-    sys::close_duplicate(file).map_err(|error| Error::io("close", file.path(), error.into()))
+    let others = match &file.inner.cache_mode {
+        CacheMode::Direct(direct) => [Some(&direct.file), direct.cached.as_ref()],
+        _ => [None, None],
+    };
+    others
+        .into_iter()
+        .flatten()
+        .chain([file])
+        .try_for_each(sys::close_duplicate)
+        .map_err(|error| Error::io("close", file.path(), error.into()))
 }
 
 pub(super) fn dangling(place: &TargetName) -> Error {

@@ -1,16 +1,25 @@
 //! The length of a file, its allocated blocks and its holes.
 
 use std::ops::Range;
+use std::sync::RwLockWriteGuard;
 
-use super::inner::release;
 use super::inner::{CacheMode, File};
+use super::on_close::release;
 use super::types::Call;
 use crate::error::{Error, ErrorKind, Result};
 use crate::lock::Mutex;
-use crate::sys::{self, Allocate, AsHandle, Code, FileKind, SeekFrom};
+use crate::sys::{self, Allocate, AsHandle, Code, FileKind, Handle, SeekFrom};
 
 /// The system finds holes by moving the position, which [`File::seekable_len`] reads: it is restored under this lock.
 pub(super) static POSITION: Mutex<()> = Mutex::new(());
+
+/// Allocates or frees blocks. A call that a signal interrupts is repeated, but not for ever: tmpfs begins again each time (before
+/// Linux 6.10), and a periodic signal may always come before the end.
+pub(super) fn allocate(fd: impl AsHandle, what: Allocate, offset: u64, len: u64) -> sys::Result<()> {
+    const ATTEMPTS: usize = 100;
+    let mut attempts = (0..ATTEMPTS).map(|_| sys::allocate(&fd, what, offset, len));
+    attempts.find(|done| *done != Err(Code::INTERRUPTED)).unwrap_or(Err(Code::INTERRUPTED))
+}
 
 impl File {
     /// Sets the length in bytes: bytes past a smaller length are lost, bytes up to a larger one read as zeros.
@@ -19,11 +28,7 @@ impl File {
     /// If the system call fails: for a file opened for reading only, and for anything but a regular file.
     #[inline]
     pub fn set_len(&self, len: u64) -> Result<()> {
-        // A block that is being changed in part must not be written back past the new end.
-        let _edges = match &self.inner.cache_mode {
-            CacheMode::Direct(direct) => Some(direct.edges()),
-            _ => None,
-        };
+        let _edges = self.edges();
         self.sound()
             .and_then(|()| self.judge(Call::SetLen { len }))
             .and_then(|()| Ok(sys::uninterrupted(|| sys::truncate(&self.inner.fd, len))?))
@@ -132,6 +137,14 @@ impl File {
         self.fallocate("zero a range", Allocate::Zero, range)
     }
 
+    /// Locks out direct writes of parts of blocks: a block must not be written back past a new end, or over a new hole.
+    fn edges(&self) -> Option<RwLockWriteGuard<'static, ()>> {
+        match &self.inner.cache_mode {
+            CacheMode::Direct(direct) => Some(direct.edges()),
+            _ => None,
+        }
+    }
+
     fn fallocate(&self, doing: &'static str, what: Allocate, range: Range<u64>) -> Result<()> {
         let path = &self.inner.path;
         let Some(len) = range.end.checked_sub(range.start) else {
@@ -141,11 +154,7 @@ impl File {
         if len == 0 {
             return Ok(());
         }
-        // As for the length.
-        let _edges = match &self.inner.cache_mode {
-            CacheMode::Direct(direct) => Some(direct.edges()),
-            _ => None,
-        };
+        let _edges = self.edges();
         let offset = range.start;
         let call = match what {
             Allocate::Punch => Call::Punch { offset, len },
@@ -156,7 +165,7 @@ impl File {
         self.sound()
             .and_then(|()| self.judge(call))
             .map_err(|error| Error::io(doing, path, error).at(offset))?;
-        match sys::uninterrupted(|| sys::allocate(&self.inner.fd, what, offset, len)) {
+        match allocate(&self.inner.fd, what, offset, len) {
             Ok(()) => Ok(()),
             Err(Code::UNSUPPORTED | Code::NO_DEVICE | Code::NOT_SEEKABLE | Code::NOT_IMPLEMENTED) => {
                 let what = match self.kind() {
@@ -214,8 +223,7 @@ impl File {
         }
         let name = |error: Code| Error::io(doing, self.path(), error.into()).at(offset);
         sys::show_dirty_pages(self).map_err(name)?;
-        // The position of an adopted file counts: a separate handle leaves it unchanged.
-        let own = if self.inner.start.is_some() { self.reopen_fd(false).ok() } else { None };
+        let own = self.with_own_position();
         let handle = own.as_ref().map_or(self.as_handle(), AsHandle::as_handle);
         let _alone = POSITION.lock();
         let position = sys::position(handle).map_err(name)?;
@@ -235,6 +243,12 @@ impl File {
             Err(Code::NO_SUCH_ADDRESS) => Ok(None),
             Err(error) => Err(name(error)),
         }
+    }
+
+    /// Returns another handle if others may use the position of this one.
+    pub(super) fn with_own_position(&self) -> Option<Handle> {
+        let shared = self.inner.start.is_some() || self.inner.health.given_away();
+        if shared { self.reopen_fd(false).ok() } else { None }
     }
 
     /// Allocates blocks for the first `len` bytes, and extends a shorter file to that length, so that no later write has to

@@ -5,10 +5,8 @@
 //! failed sync poisons the file: no handle derived from it writes or syncs again.
 
 use std::io;
-use std::sync::Arc;
 
-use super::inner::File;
-use super::inner::{Failure, Poisoned};
+use super::inner::{File, Loss, Poisoned};
 use super::types::{Call, Durability};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{self, AsHandle, BorrowedHandle, Code, FileKind};
@@ -69,12 +67,17 @@ impl File {
     pub fn write_back(&self) -> Result<()> {
         self.in_turn(|| {
             self.judge(Call::WriteBack)?;
+            let sync = || sys::uninterrupted(|| sys::sync_data(&self.inner.fd));
             // On an overlay the pages belong to another inode.
             if crate::probe::overlaid(self) {
-                return Ok(sys::uninterrupted(|| sys::sync_data(&self.inner.fd))?);
+                return Ok(sync()?);
             }
             // A length of 0 means to the end of the file.
-            Ok(sys::uninterrupted(|| sys::finish_writeback(self.inner.fd.as_handle(), 0..0))?)
+            Ok(match sys::uninterrupted(|| sys::finish_writeback(self.inner.fd.as_handle(), 0..0)) {
+                // A filter forbids the call.
+                Err(Code::NOT_IMPLEMENTED | Code::NOT_PERMITTED) => sync(),
+                written => written,
+            }?)
         })
         .or_else(|error| if self.unsyncable(&error) { Ok(()) } else { Err(error) })
         .map_err(|error| Error::io("write", self.path(), error))
@@ -116,7 +119,7 @@ impl File {
         if self.unsyncable(&error) {
             return error;
         }
-        self.fails(true, &error);
+        self.inner.health.state().fails(Loss::Sync, &error);
         error
     }
 
@@ -132,16 +135,7 @@ impl File {
 
     /// Records a loss of bytes: a stream was dropped, and its pending bytes could not be written.
     pub(crate) fn lose(&self, error: &io::Error) {
-        self.fails(false, error);
-    }
-
-    fn fails(&self, sync: bool, error: &io::Error) {
-        let error = match error.raw_os_error() {
-            Some(code) => io::Error::from_raw_os_error(code),
-            None => io::Error::new(error.kind(), error.to_string()),
-        };
-        // Only the first failure reports the loss.
-        let _ = self.inner.health.state().failed.set(Arc::new(Failure { sync, error }));
+        self.inner.health.state().fails(Loss::Stream, error);
     }
 
     /// Fails if a sync of this file failed or bytes of it were lost. Called before every write; costs one load.

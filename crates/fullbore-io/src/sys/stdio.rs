@@ -3,7 +3,8 @@
 use std::io;
 use std::ptr::NonNull;
 
-use c::{FILE, FROM_START, Offset, clearerr, fclose, ferror, fflush, fread, fwrite, seek_from, stream_of};
+use c::{FILE, FROM_START, Offset, clearerr, close_duplicate_of, fclose, ferror};
+use c::{fflush, fread, fwrite, seek_from, stream_of};
 
 #[cfg(unix)]
 use super::unix::Handle;
@@ -73,9 +74,15 @@ impl Stream {
         Ok(count)
     }
 
+    /// Writes out the library's buffer, and returns the errors that the file system reports at closing.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         // SAFETY: the stream is open.
-        if unsafe { fflush(self.file.as_ptr()) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        if unsafe { fflush(self.file.as_ptr()) } == 0 {
+            // SAFETY: as above.
+            Ok(unsafe { close_duplicate_of(self.file.as_ptr()) }?)
+        } else {
+            Err(io::Error::last_os_error())
+        }
     }
 }
 
@@ -93,6 +100,8 @@ mod c {
     use std::ptr::NonNull;
 
     use super::Handle;
+    use crate::sys::code::Result;
+    use crate::sys::unix::{BorrowedHandle, close_duplicate};
 
     pub(super) use libc::{FILE, SEEK_SET as FROM_START, off_t as Offset};
     pub(super) use libc::{clearerr, fclose, ferror, fflush, fread, fseeko as seek_from, fwrite};
@@ -108,6 +117,13 @@ mod c {
             error
         })
     }
+
+    /// # Safety
+    /// The stream is open.
+    pub(super) unsafe fn close_duplicate_of(file: *mut FILE) -> Result<()> {
+        // SAFETY: the stream has a descriptor, open as long as itself.
+        close_duplicate(unsafe { BorrowedHandle::borrow_raw(libc::fileno(file)) })
+    }
 }
 
 #[cfg(windows)]
@@ -119,7 +135,7 @@ mod c {
     use std::sync::Once;
 
     use super::Handle;
-    use crate::sys::code::Code;
+    use crate::sys::code::{Code, Result};
 
     /// A stream, whose content is private to the library.
     #[allow(clippy::upper_case_acronyms, reason = "the name in C")]
@@ -147,6 +163,11 @@ mod c {
 
     /// `SEEK_SET` of `stdio.h`.
     pub(super) const FROM_START: c_int = 0;
+
+    /// No file system reports errors only at closing.
+    pub(super) unsafe fn close_duplicate_of(_: *mut FILE) -> Result<()> {
+        Ok(())
+    }
 
     pub(super) fn stream_of(handle: Handle, write: bool) -> io::Result<NonNull<FILE>> {
         /// The most open streams that every version of the library supports; the default is a quarter of it.

@@ -239,6 +239,40 @@ fn a_killed_process_leaves_a_new_file_only_where_deletion_is_emulated() {
     });
 }
 
+/// A child has no part in what its parent has locked or will remove.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_forked_child_leaves_names_and_locks_to_its_parent() {
+    use fullbore_io::file::{RangeLock, Temporary};
+    everywhere(|directory| {
+        let (path, other) = (directory.join("file"), directory.join("temporary"));
+        let mut options = OpenOptions::new();
+        options.mode(Mode::CreateNew).share(Share::NONE).delete_on_close(true);
+        let file = options.open(&path).unwrap();
+        let guard = file.lock_range(0..1, RangeLock::Exclusive).unwrap();
+        let made = Temporary::make(other.clone(), |path| fs::write(path, "").map_err(|_| unreachable!()));
+        // SAFETY: the child only drops these, and ends without running the handlers of this process.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            drop((guard, file, made));
+            // SAFETY: ends the child.
+            unsafe { libc::_exit(0) };
+        }
+        let mut status = 0;
+        // SAFETY: waits for the child of this test.
+        assert_eq!((unsafe { libc::waitpid(child, &raw mut status, 0) }, status), (child, 0));
+        let another = File::open_write(&path).unwrap();
+        assert_eq!(another.try_lock().unwrap_err().kind(), ErrorKind::Locked);
+        let refused = another.try_lock_range(0..1, RangeLock::Shared).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Locked);
+        assert!(other.exists());
+        drop((guard, made));
+        file.close().unwrap();
+        another.try_lock().unwrap();
+        assert_eq!(names(directory), [""; 0]);
+    });
+}
+
 // Only Linux has strace.
 #[cfg(target_os = "linux")]
 #[test]

@@ -240,3 +240,29 @@ fn a_read_across_the_end_into_reserved_blocks_succeeds() {
         }
     });
 }
+
+/// The parts that go through the cache need a handle that uses it.
+#[cfg(unix)]
+#[test]
+fn an_adopted_direct_descriptor_takes_any_range() {
+    use fullbore_io::sys::{self, OpenFlags};
+    everywhere(|directory| {
+        let (path, mut content) = filled(directory, 10_000, 9);
+        let opened = sys::open(path.as_path(), OpenFlags::READ_WRITE | OpenFlags::DIRECT, 0);
+        let Some(opened) = fullbore_testkit::or_skip("direct descriptors", opened) else { return };
+        let (file, support) = File::from_fd(opened, &path).unwrap().with_cache(CachePolicy::Direct);
+        if let Support::Unsupported(reason) = support {
+            return println!("skipped: {}: {reason}", path.display());
+        }
+        for (offset, len) in [(9_000, 1_500), (100, 7), (4_000, 5_000), (10_499, 3)] {
+            let data = bytes(len, offset);
+            content.resize(content.len().max(offset as usize + len), 0);
+            content[offset as usize..][..len].copy_from_slice(&data);
+            file.write_all_at(&data, offset).unwrap();
+        }
+        let mut read = vec![0; content.len() - 11];
+        file.read_exact_at(&mut read, 11).unwrap();
+        assert!(read == content[11..] && fs::read(&path).unwrap() == content);
+        assert_eq!(file.cache_policy(), (CachePolicy::Direct, Support::Native));
+    });
+}

@@ -306,3 +306,27 @@ fn permissions_respect_the_umask_and_existing_files_keep_theirs() {
         }
     });
 }
+
+/// The length of a device's configuration is that for root; other users get fewer bytes.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_nominal_length_need_not_be_a_page() {
+    let Ok(devices) = fs::read_dir("/sys/bus/pci/devices") else {
+        return println!("skipped: no PCI devices");
+    };
+    let read = || {
+        let nobody = 65_534;
+        // SAFETY: changes the user of this thread alone. An ordinary user may not, and need not.
+        unsafe { libc::syscall(libc::SYS_setresuid, nobody, nobody, nobody) };
+        for device in devices {
+            let path = device.unwrap().path().join("config");
+            assert_eq!(
+                fullbore_io::file::read(&path).unwrap(),
+                fs::read(&path).unwrap(),
+                "{}",
+                path.display()
+            );
+        }
+    };
+    std::thread::spawn(read).join().unwrap();
+}

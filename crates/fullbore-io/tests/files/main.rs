@@ -24,6 +24,8 @@ mod direct;
 #[cfg(unix)]
 mod drops;
 mod durability;
+#[cfg(target_os = "linux")]
+mod filtered;
 mod killed;
 mod kinds;
 mod mmaps;

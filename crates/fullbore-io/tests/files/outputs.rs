@@ -65,10 +65,56 @@ fn a_path_that_only_a_directory_can_have_is_no_output() {
     });
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_the_kernel_generates_is_written_directly() {
+    let path = "/proc/thread-self/comm";
+    let old = fs::read(path).unwrap();
+    write(path, "another").unwrap();
+    assert_eq!(fs::read(path).unwrap(), b"another\n");
+    let output = Output::overwrite(path).unwrap();
+    output.file().write_all_next(&old).unwrap();
+    output.commit_len(old.len() as u64, Durability::Full).unwrap();
+    assert_eq!(fs::read(path).unwrap(), old);
+}
+
 #[test]
 fn a_missing_directory_is_not_found() {
     let directory = tempfile::tempdir().unwrap();
     let error = write(directory.path().join("missing/file"), "bytes").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
     assert_eq!(std::io::Error::from(error).kind(), std::io::ErrorKind::NotFound);
+}
+
+/// The members of the new group were others, who must not get the rights of the old one.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_replacement_in_another_group_permits_no_more() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+    const CHILD: &str = "FULLBORE_TEST_OF_NOBODY";
+    const NOBODY: u32 = 65_534;
+    if let Some(path) = std::env::var_os(CHILD) {
+        // SAFETY: calls with numbers, which change the user and the groups of this process; it may open its own files by `/proc`.
+        let refused = unsafe {
+            libc::setgroups(0, std::ptr::null())
+                | libc::setresgid(NOBODY, NOBODY, NOBODY)
+                | libc::setresuid(NOBODY, NOBODY, NOBODY)
+                | libc::prctl(libc::PR_SET_DUMPABLE, 1)
+        };
+        assert_eq!(refused, 0);
+        return write(path, "new").unwrap();
+    }
+    let room = tempfile::tempdir().unwrap();
+    let path = write_file(room.path(), "file", "old");
+    for (mode, limited) in [(0o640, 0o600), (0o664, 0o644), (0o774, 0o744)] {
+        let given =
+            chown(room.path(), Some(NOBODY), None).and_then(|()| chown(&path, Some(NOBODY), Some(4242)));
+        let Some(()) = fullbore_testkit::or_skip("files of other groups", given) else { return };
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        let mut child = alone("outputs::a_replacement_in_another_group_permits_no_more");
+        let output = child.env(CHILD, &path).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let found = fs::metadata(&path).unwrap();
+        assert_eq!((found.gid(), found.mode() & 0o777), (NOBODY, limited), "{mode:o}");
+    }
 }

@@ -52,6 +52,23 @@ fn data_is_never_reported_as_a_hole() {
     });
 }
 
+/// The position of a descriptor that was given away is another's.
+#[test]
+fn queries_move_no_shared_position() {
+    use std::io::{Seek, SeekFrom};
+    everywhere(|directory| {
+        let file = File::open(filled(directory, 100_000, 1).0).unwrap();
+        let mut given_away = fs::File::try_from(&file).unwrap();
+        given_away.seek(SeekFrom::Start(5)).unwrap();
+        let query = |_| assert_eq!(file.seek_hole(50_000).unwrap(), Some(100_000));
+        fullbore_testkit::meanwhile(query, || {
+            for _ in 0..20_000 {
+                assert_eq!(given_away.stream_position().unwrap(), 5);
+            }
+        });
+    });
+}
+
 #[test]
 fn impossible_ranges_and_operations_are_errors() {
     everywhere(|directory| {

@@ -39,7 +39,7 @@ pub fn open_beneath(directory: impl AsFd, path: impl PathArg, flags: OpenFlags) 
     Ok(rustix::fs::openat2(directory, path, flags.to_system(), Mode::empty(), resolve)?)
 }
 
-/// Opens a path if its names are in the kernel's cache, so that the call does not wait for a device.
+/// Opens a path if its names are in the kernel's cache, so that the call does not wait for a device. It may wait for a server.
 pub fn open_cached(path: impl PathArg, flags: OpenFlags) -> Result<Handle> {
     Ok(rustix::fs::openat2(CURRENT_DIRECTORY, path, flags.to_system(), Mode::empty(), ResolveFlags::CACHED)?)
 }

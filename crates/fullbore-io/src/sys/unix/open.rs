@@ -2,7 +2,8 @@
 
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, IntoRawFd};
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, IntoRawFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
@@ -195,6 +196,13 @@ pub fn set_status_flags(file: impl AsFd, flags: OpenFlags) -> Result<()> {
 /// Another descriptor of the same open file, above those of the standard streams.
 pub fn try_clone(file: impl AsFd) -> Result<Handle> {
     Ok(rustix::io::fcntl_dupfd_cloexec(file, 3)?)
+}
+
+/// Calls a function of std's file on a handle, which stays open. A duplicate would have to be closed: the error of a failed write
+/// would be lost with it, and the process would lose its POSIX locks of the file.
+pub(crate) fn by_std<T>(file: &impl AsFd, call: impl FnOnce(&std::fs::File) -> T) -> T {
+    // SAFETY: the descriptor is open as long as it is borrowed, and this file is not dropped.
+    call(&ManuallyDrop::new(unsafe { std::fs::File::from_raw_fd(file.as_fd().as_raw_fd()) }))
 }
 
 pub fn is_open(file: impl AsFd) -> bool {

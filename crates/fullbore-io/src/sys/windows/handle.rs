@@ -3,6 +3,7 @@
 pub use std::os::windows::io::{AsHandle, BorrowedHandle, OwnedHandle as Handle};
 
 use std::io;
+use std::mem::ManuallyDrop;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, IntoRawHandle};
 
 use windows_sys::Win32::Foundation::{CloseHandle, HANDLE, INVALID_HANDLE_VALUE};
@@ -18,6 +19,12 @@ pub type RawHandle = isize;
 
 pub fn raw(file: &impl AsHandle) -> RawHandle {
     file.as_handle().as_raw_handle() as RawHandle
+}
+
+/// Calls a function of std's file on a handle, which stays open.
+pub(crate) fn by_std<T>(file: &impl AsHandle, call: impl FnOnce(&std::fs::File) -> T) -> T {
+    // SAFETY: the handle is open as long as it is borrowed, and this file is not dropped.
+    call(&ManuallyDrop::new(unsafe { std::fs::File::from_raw_handle(file.as_handle().as_raw_handle()) }))
 }
 
 /// Returns a name for the file of a handle, for messages.
