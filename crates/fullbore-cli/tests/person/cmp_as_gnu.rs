@@ -15,19 +15,8 @@ fn line(dir: &TestDir, text: &str, ours: bool) -> Finished {
 }
 
 #[track_caller]
-fn alike_in(dir: &TestDir, text: &str, locale: &str) {
-    let [theirs, ours] = [false, true].map(|ours| line_of_tools(dir.path(), text, ours, locale));
-    let said = |ended: &Finished| {
-        let out = ended.stdout.escape_ascii().to_string();
-        (ended.code(), out.chars().take(2000).collect::<String>(), ended.stderr.clone())
-    };
-    assert_eq!(said(&ours), said(&theirs), "{text} ({locale})");
-    assert_eq!(ours.stdout, theirs.stdout, "{text} ({locale})");
-}
-
-#[track_caller]
-fn alike(dir: &TestDir, text: &str) {
-    alike_in(dir, text, "C.UTF-8");
+fn alike<L: AsRef<str>>(dir: &TestDir, lines: impl IntoIterator<Item = L>) {
+    assert_alike(dir, lines.into_iter().map(|line| ("C.UTF-8", line)));
 }
 
 #[test]
@@ -38,9 +27,7 @@ fn large_files_are_compared_as_by_the_peer() {
     let options = "|-b|-l|-s|-n 2500000|-n 2500001|-i 1|-i 100K:100K|-l -n 1M|-i 1:2 -l -n 300000";
     let lines =
         pairs.iter().flat_map(|pair| options.split('|').map(move |options| format!("cmp {options} {pair}")));
-    for text in cases("cmp of large files", 2, lines) {
-        alike(&dir, &text);
-    }
+    alike(&dir, cases("cmp of large files", 2, lines));
     for pair in pairs {
         for options in ["", "-l"] {
             let theirs = line(&dir, &format!("cmp {options} {pair}"), false);
@@ -68,14 +55,14 @@ fn large_files_are_compared_as_by_the_peer() {
 #[test]
 fn standard_input_and_pipes_are_compared_as_by_the_peer() {
     let Some(dir) = corpus_beside_peer() else { return };
-    include_str!("lines/cmp-standard-input.txt").lines().for_each(|text| alike(&dir, text));
+    alike(&dir, include_str!("lines/cmp-standard-input.txt").lines());
 }
 
 #[test]
 fn files_of_the_kernel_and_devices_are_compared_as_by_the_peer() {
     let Some(dir) = corpus_beside_peer() else { return };
     fs::copy("/proc/version", dir.at("version")).unwrap();
-    include_str!("lines/cmp-kernel.txt").lines().for_each(|text| alike(&dir, text));
+    alike(&dir, include_str!("lines/cmp-kernel.txt").lines());
     // Version 3.8 of the peer trusts a reported length of zero with -s; reading gives the correct result.
     let same = line(&dir, "cmp -s /proc/version version", true);
     assert_eq!(same.code(), 0, "{same}");
@@ -86,18 +73,17 @@ fn numbers_and_operands_parse_as_in_the_peer() {
     let Some(dir) = corpus_beside_peer() else { return };
     let numbers = "0|1|010|08|0x1|0x|0x1K|1kB|1K|1KB|1KiB|1Ki|1kD|1M|1m|1Z|0Y|K|KB|' K'|'1 '|' +1'|-0|-1|''|x|1x|8E|7E|\
                    9223372036854775807|9223372036854775808|99999999999999999999|1:2|1:|:1|1:x|1:2:3|1K:2|0x:|$'1\\xff'";
-    for number in numbers.split('|') {
-        for text in [
+    let lines = numbers.split('|').flat_map(|number| {
+        [
             format!("cmp -i {number} a b"),
             format!("cmp -n {number} a b"),
             format!("cmp --ignore-initial={number} b a"),
             format!("cmp -- a b {number}"),
             format!("cmp -- a b 1 {number}"),
-        ] {
-            alike(&dir, &text);
-        }
-    }
-    include_str!("lines/cmp-operands.txt").lines().for_each(|text| alike(&dir, text));
+        ]
+    });
+    alike(&dir, cases("numbers of cmp", 4, lines));
+    alike(&dir, include_str!("lines/cmp-operands.txt").lines());
     for text in ["cmp --nope a b", "cmp -n", "cmp -z a b", "cmp a b -1"] {
         assert_eq!(line(&dir, text, true).code(), line(&dir, text, false).code(), "{text}");
     }
@@ -107,9 +93,8 @@ fn numbers_and_operands_parse_as_in_the_peer() {
 fn messages_and_outputs_match_the_peer() {
     let Some(dir) = corpus_beside_peer() else { return };
     for locale in ["C", "POSIX", "C.UTF-8"] {
-        for text in ["cmp a b", "cmp -b a b", "cmp a short", "cmp all none", "cmp -lb all none"] {
-            alike_in(&dir, text, locale);
-        }
+        let lines = ["cmp a b", "cmp -b a b", "cmp a short", "cmp all none", "cmp -lb all none"];
+        assert_alike(&dir, lines.map(|line| (locale, line)));
     }
-    include_str!("lines/cmp-outputs.txt").lines().for_each(|text| alike(&dir, text));
+    alike(&dir, include_str!("lines/cmp-outputs.txt").lines());
 }

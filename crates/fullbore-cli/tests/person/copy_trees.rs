@@ -64,33 +64,6 @@ fn names_of_a_replaced_copy_get_a_copy_of_their_own() {
     }
 }
 
-// Calls are counted.
-#[cfg(target_os = "linux")]
-#[test]
-fn names_are_synced_at_level_full() {
-    let dir = TestDir::new();
-    dir.directories(["there", "empty"]);
-    symlink("file", dir.at("link")).unwrap();
-    dir.fifo("fifo");
-    fs::hard_link(dir.file("file", "bytes"), dir.at("other")).unwrap();
-    // The directory of the new name, and that of a new directory.
-    for (words, least) in [
-        ("copy -P --sync full link there/link", 1),
-        ("copy -R --sync full fifo there/fifo", 1),
-        ("copy -l --sync full file there/hard", 1),
-        ("copy -s --sync full file symbolic", 1),
-        ("copy -d --sync full file other there", 3),
-        ("copy -a --resume --sync full empty new", 2),
-        ("copy --attributes-only --sync full file there/file", 1),
-    ] {
-        let log = dir.at("log");
-        let Some(mut traced) = traced(&["-e", "trace=fsync"], &log, &dir.command(words)) else { return };
-        run(&mut traced).succeeds();
-        let count = fs::read_to_string(&log).unwrap().lines().filter(|line| line.contains("fsync(")).count();
-        assert!(count >= least, "{words}: {count}");
-    }
-}
-
 #[test]
 fn archive_copy_preserves_everything_visible() {
     let dir = TestDir::new();
@@ -104,13 +77,12 @@ fn archive_copy_preserves_everything_visible() {
         "-a --cache drop",
         "-dR --preserve=all --sync full --reflink=never",
     ] {
-        let begin = Instant::now();
         dir.run(&format!("copy {options} source target")).succeeds();
-        assert!(begin.elapsed() < Duration::from_secs(60), "the holes were copied");
         same(&whole, &seen(&target, true), options);
         assert_eq!(dir.names(), ["source", "target"], "{options}");
-        // A second run replaces everything.
-        dir.run(&format!("copy {options} source/. target")).succeeds();
+        // A second run replaces everything, for an ordinary user also files that nobody may write.
+        let force = if root().is_ok() { "" } else { "-f" };
+        dir.run(&format!("copy {options} {force} source/. target")).succeeds();
         same(&whole, &seen(&target, true), &format!("{options}, over itself"));
         fs::remove_dir_all(&target).unwrap();
     }
@@ -156,12 +128,12 @@ fn files_of_the_system_and_pipes_are_read_to_their_end() {
     dir.run("copy /proc/self/status target").succeeds();
     assert!(String::from_utf8_lossy(&dir.read("target")).contains("Name:\tfullbore"));
     let kallsyms = fs::read("/proc/kallsyms").unwrap();
-    dir.run("copy /proc/kallsyms target").succeeds();
-    assert_eq!(dir.read("target").len(), kallsyms.len());
+    dir.run("copy /proc/kallsyms symbols").succeeds();
+    assert_eq!(dir.read("symbols").len(), kallsyms.len());
     let data = bytes(3_000_001, 5);
-    run_with(&mut dir.command("copy /dev/stdin target"), &data).succeeds();
-    assert!(dir.read("target") == data);
-    assert!(dir.run("copy target /dev/stdout").succeeds().stdout == data);
+    run_with(&mut dir.command("copy /dev/stdin piped"), &data).succeeds();
+    assert!(dir.read("piped") == data);
+    assert!(dir.run("copy piped /dev/stdout").succeeds().stdout == data);
 }
 
 /// A program that serves files, such as Samba, holds a lease while its client caches one (fcntl(2)).

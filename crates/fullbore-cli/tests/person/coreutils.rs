@@ -2,29 +2,14 @@
 
 use crate::support::*;
 
-/// Returns the output of a shell line, both streams in one pipe, and its exit code; `ours`: with this program in place
-/// of the tools.
-fn told(dir: &TestDir, line: &str, ours: bool) -> String {
-    told_in("C", dir, line, ours)
+/// Returns a shell line that prints both streams of a line, in their order, and its exit code.
+fn merged(line: &str) -> String {
+    format!("{{ {line}; echo \"exit $?\"; }} 2>&1 | cat")
 }
 
-fn told_in(locale: &str, dir: &TestDir, line: &str, ours: bool) -> String {
-    let line = format!("{{ {line}; echo \"exit $?\"; }} 2>&1 | cat");
-    line_of_tools(dir.path(), &line, ours, locale).succeeds().text()
-}
-
-/// Asserts that this program and the tools answer each line, in its locale, alike.
-#[track_caller]
-fn alike<L: AsRef<str>>(dir: &TestDir, lines: impl IntoIterator<Item = (&'static str, L)>) {
-    let mut different = Vec::new();
-    for (locale, line) in lines {
-        let line = line.as_ref();
-        let [ours, theirs] = [true, false].map(|ours| told_in(locale, dir, line, ours));
-        if ours != theirs {
-            different.push(format!("{locale} {line}\nours: {ours}theirs: {theirs}"));
-        }
-    }
-    assert!(different.is_empty(), "{}", different.join("\n"));
+/// Returns the output of a [merged] line with this program in place of the tools.
+fn told(dir: &TestDir, line: &str) -> String {
+    line_of_tools(dir.path(), &merged(line), true, "C").succeeds().text()
 }
 
 #[test]
@@ -45,16 +30,16 @@ fn messages_match_coreutils_in_order() {
     dir.file("untagged", format!("SM3 (a) = {sm3}\n{sm3}  a\n"));
     for tool in ["md5sum", "wc"] {
         let wanted = format!("{tool}: write error: No space left on device\nexit 1\n");
-        assert_eq!(told(&dir, &format!("{tool} a a > /dev/full"), true), wanted);
+        assert_eq!(told(&dir, &format!("{tool} a a > /dev/full")), wanted);
     }
     dir.file("-x", "a\0");
     // coreutils print a second message, about closing the stream.
-    let closed = told(&dir, "md5sum -c <&-", true);
+    let closed = told(&dir, "md5sum -c <&-");
     assert_eq!(closed, "md5sum: 'standard input': read error\nexit 1\n");
     dir.shell(r#""$0" sum --keyed a <&-"#).fails(1, &["--keyed: standard input: ", &system_text(9)]);
-    let unknown = told(&dir, "cksum -a foo a", true);
+    let unknown = told(&dir, "cksum -a foo a");
     assert!(unknown.starts_with("cksum: invalid argument 'foo' for '--algorithm': "), "{unknown}");
-    alike(&dir, include_str!("lines/coreutils-messages.txt").lines().map(|line| ("C", line)));
+    assert_alike(&dir, include_str!("lines/coreutils-messages.txt").lines().map(|line| ("C", merged(line))));
 }
 
 /// Names as words of a shell.
@@ -93,7 +78,7 @@ fn names_in_messages_are_quoted_as_by_the_peers() {
         if has_b3sum && !name.starts_with('$') {
             lines.push(format!("b3sum -- {name}"));
         }
-        alike(&dir, lines.into_iter().map(|line| (locale, line)));
+        assert_alike(&dir, lines.iter().map(|line| (locale, merged(line))));
     }
     // Under its own name the program quotes, too.
     dir.run("sum a*b").fails(1, &["fullbore: 'a*b': "]);
@@ -105,7 +90,7 @@ fn first_operand_ends_the_flags_if_posix_is_requested() {
     dir.file("a", "abc\n");
     dir.directories(["d"]);
     let lines = include_str!("lines/flags-after-operands.txt").lines();
-    alike(&dir, lines.map(|line| ("C", format!("export POSIXLY_CORRECT=; {line}"))));
+    assert_alike(&dir, lines.map(|line| ("C", merged(&format!("export POSIXLY_CORRECT=; {line}")))));
     let words = |words: &str| run(dir.command(words).env("POSIXLY_CORRECT", "1"));
     words("wc a -l").fails(1, &["-l"]);
     words("cp a -v").succeeds();
@@ -122,7 +107,7 @@ fn first_operand_ends_the_flags_if_posix_is_requested() {
 fn cksum_accepts_later_coreutils_flags() {
     let dir = TestDir::new();
     dir.file("a", "abc");
-    let cksum = |line: &str| told(&dir, &format!("cksum {line}"), true);
+    let cksum = |line: &str| told(&dir, &format!("cksum {line}"));
     let sums = |words: &[&str]| run(fullbore(["sum"]).args(words).arg("a").current_dir(dir.path())).text();
     // `cksum` computes the last algorithm; `sum` computes each.
     assert_eq!(cksum("-a sha1 -a md5 a"), "MD5 (a) = 900150983cd24fb0d6963f7d28e17f72\nexit 0\n");
@@ -162,7 +147,7 @@ fn cksum_accepts_later_coreutils_flags() {
     // The report on the processor goes to standard error only.
     assert_eq!(cksum("--debug a 2> debug"), cksum("a"));
     assert!(std::fs::read_to_string(dir.at("debug")).unwrap().contains("cksum: avx2 support "));
-    assert_eq!(told(&dir, "wc -l --debug a 2> debug", true), "0 a\nexit 0\n");
+    assert_eq!(told(&dir, "wc -l --debug a 2> debug"), "0 a\nexit 0\n");
     assert!(std::fs::read_to_string(dir.at("debug")).unwrap().contains("wc: avx2 support "));
 }
 

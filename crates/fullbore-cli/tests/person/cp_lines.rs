@@ -250,6 +250,36 @@ fn force_replaces_a_target_that_cannot_be_opened_for_its_attributes() {
     assert_eq!(dir.read("target"), b"");
 }
 
+/// No name can be changed there.
+#[test]
+fn an_append_only_directory_gets_new_files_alone() {
+    let dir = TestDir::new();
+    dir.directories(["log", "tree"]);
+    let data = bytes(300_000, 1);
+    dir.file("in", &data);
+    dir.file("log/old", "old");
+    let copy = |words: &str| dir.run(&format!("copy {words}"));
+    let ended =
+        while_attributed(&dir.at("log"), "a", || ["in log/new", "in log/old", "-r tree log/tree"].map(copy));
+    let Some([new, old, tree]) = ended else { return };
+    new.succeeds();
+    old.fails(1, &["log/old"]);
+    tree.fails(1, &["log/tree"]);
+    assert!(dir.read("log/new") == data && dir.read("log/old") == b"old");
+    let (hidden, named): (Vec<_>, _) =
+        names(&dir.at("log")).into_iter().partition(|name| name.starts_with('.'));
+    assert!(named == ["new", "old"] && hidden.len() == 2, "{named:?} {hidden:?}");
+}
+
+#[test]
+fn a_method_that_may_share_blocks_contradicts_reflink_never() {
+    let dir = TestDir::new();
+    dir.file("in", bytes(300_000, 1));
+    let ended = dir.run("copy --reflink=never --strategy method=copy_file_range in out");
+    ended.fails(1, &["share blocks"]);
+    assert_eq!(dir.names(), ["in"]);
+}
+
 /// `cp` removes such a file before it creates the new one.
 #[test]
 fn old_file_that_cannot_give_way_is_not_removed() {
@@ -270,6 +300,6 @@ fn old_file_that_cannot_give_way_is_not_removed() {
     }
     dir.set_mode("closed", 0o755);
     let cp = |flag: &str| dir.run(&format!("cp {flag} source closed/target"));
-    let ended = while_immutable(&dir.at("closed/target"), || ["-f", "--remove-destination"].map(cp));
+    let ended = while_attributed(&dir.at("closed/target"), "i", || ["-f", "--remove-destination"].map(cp));
     ended.into_iter().flatten().for_each(|ended| drop(ended.fails(1, &["cannot remove 'closed/target': "])));
 }

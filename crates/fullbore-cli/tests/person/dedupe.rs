@@ -142,6 +142,29 @@ fn nothing_is_linked_without_the_flag() {
 }
 
 #[test]
+fn json_has_the_outcome_of_each_name() {
+    let dir = TestDir::new();
+    dir.directories(["t"]);
+    dir.files(["t/a", "t/b", "t/c"], "the same");
+    // A name outside the search.
+    fs::hard_link(dir.at("t/c"), dir.at("c")).unwrap();
+    let dedupe = |options: &str, word: &str, count: u64| {
+        let text = dir.run(&format!("dedupe --link hard --json {options} t")).succeeds().text();
+        let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let [group, totals] = &lines[..] else { panic!("{text}") };
+        let names: Vec<&Value> =
+            group["files"].as_array().unwrap().iter().map(|file| &file["names"][0]).collect();
+        let outcomes: Vec<&Value> = names.iter().map(|name| &name["outcome"]).collect();
+        assert_eq!(outcomes, ["kept", word, "left"], "{text}");
+        let why = [0, 1, 2].map(|name| names[name]["why"].as_str().unwrap_or_default());
+        assert!(why[..2] == ["", ""] && why[2].contains("other names"), "{text}");
+        assert_eq!(totals["summary"]["linked_names"], count, "{text}");
+    };
+    dedupe("--dry-run", "would be linked", 0);
+    dedupe("", "linked", 1);
+}
+
+#[test]
 fn hard_links_merge_duplicates() {
     let dir = TestDir::new();
     tree(&dir);

@@ -47,15 +47,28 @@ impl Unprivileged {
     }
 }
 
-/// Runs `action` while a file is immutable; `None`, with the reason printed, if files cannot be made so.
-pub(crate) fn while_immutable<T>(path: &Path, action: impl FnOnce() -> T) -> Option<T> {
-    let succeeds = |flag: &str| {
-        Command::new("chattr").arg(flag).arg(path).output().is_ok_and(|said| said.status.success())
-    };
-    or_skip("immutable files", succeeds("+i").then_some(()).ok_or("chattr failed"))?;
-    let result = action();
-    assert!(succeeds("-i"));
-    Some(result)
+/// A path with an attribute of `chattr(1)` until it is dropped: not even root could remove it.
+struct Attributed<'p>(&'p Path, &'p str);
+
+impl Attributed<'_> {
+    fn change(&self, sign: char) -> bool {
+        let said = Command::new("chattr").arg(format!("{sign}{}", self.1)).arg(self.0).output();
+        said.is_ok_and(|said| said.status.success())
+    }
+}
+
+impl Drop for Attributed<'_> {
+    fn drop(&mut self) {
+        self.change('-');
+    }
+}
+
+/// Runs `action` while a path has an attribute of `chattr(1)`: immutable `i`, append-only `a`; `None`, with the reason
+/// printed, if it cannot have it.
+pub(crate) fn while_attributed<T>(path: &Path, attribute: &str, action: impl FnOnce() -> T) -> Option<T> {
+    let attributed = Attributed(path, attribute);
+    or_skip("attributes of files", attributed.change('+').then_some(()).ok_or("chattr failed"))?;
+    Some(action())
 }
 
 /// Returns the value of an access control list: tags, rights, and users or groups.
@@ -131,6 +144,24 @@ pub(crate) fn line_of_tools(place: &Path, text: &str, ours: bool, locale: &str) 
         command.env("PATH", std::env::join_paths(all).unwrap());
     }
     run(&mut command)
+}
+
+/// Asserts that this program and the tools answer each line of a shell, in its locale, with the same outputs and exit code.
+#[track_caller]
+pub(crate) fn assert_alike<L: AsRef<str>>(dir: &TestDir, lines: impl IntoIterator<Item = (&'static str, L)>) {
+    let mut different = Vec::new();
+    for (locale, line) in lines {
+        let line = line.as_ref();
+        let [ours, theirs] = [true, false].map(|ours| line_of_tools(dir.path(), line, ours, locale));
+        if (ours.code(), &ours.stdout, &ours.stderr) != (theirs.code(), &theirs.stdout, &theirs.stderr) {
+            different.push(format!("{locale} {line}"));
+            for (whose, ended) in [("ours", ours), ("theirs", theirs)] {
+                let out: String = ended.stdout.escape_ascii().to_string().chars().take(2000).collect();
+                different.push(format!("  {whose}: {ended}, output: {out}"));
+            }
+        }
+    }
+    assert!(different.is_empty(), "{}", different.join("\n"));
 }
 
 /// True if the first line that a tool prints about its version begins with one of these texts; otherwise the test is

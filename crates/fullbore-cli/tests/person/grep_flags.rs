@@ -128,6 +128,29 @@ fn a_configuration_file_has_flags_before_those_of_the_command_line() {
 }
 
 #[test]
+fn the_variable_of_rg_counts_under_its_name_alone() {
+    let dir = TestDir::new();
+    dir.file("in", "Needle\nneedle\n");
+    dir.file("of-rg", "--count\n");
+    dir.file("own", "--max-count=1\n--ignore-case\n");
+    let rg = name_binary(dir.path(), "rg");
+    for (named, own, wanted) in [
+        (true, false, "1\n"),
+        (true, true, "Needle\n"),
+        (false, false, "needle\n"),
+        (false, true, "Needle\n"),
+    ] {
+        let mut command = if named { program(&rg, [""; 0]) } else { fullbore(["grep"]) };
+        command.args(["needle", "in"]).current_dir(dir.path()).env("RIPGREP_CONFIG_PATH", "of-rg");
+        command.env_remove("FULLBORE_GREP_CONFIG_PATH");
+        if own {
+            command.env("FULLBORE_GREP_CONFIG_PATH", "own");
+        }
+        assert_eq!(run(&mut command).succeeds().text(), wanted, "rg: {named}, own variable: {own}");
+    }
+}
+
+#[test]
 fn a_wrong_flag_in_the_configuration_file_is_reported_with_the_file() {
     let dir = TestDir::new();
     dir.file("in", "needle\n");

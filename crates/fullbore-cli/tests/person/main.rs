@@ -86,6 +86,8 @@ mod limits;
 #[cfg(target_os = "linux")]
 mod progress_line;
 #[cfg(target_os = "linux")]
+mod syncs;
+#[cfg(target_os = "linux")]
 mod system_calls;
 #[cfg(target_os = "linux")]
 mod threads;

@@ -31,7 +31,7 @@ fn a_gibibyte_takes_no_more_memory_than_the_budget() {
         if refused(&ended) {
             continue;
         }
-        within(&ended.succeeds().stdout, strategy, 1 << 30);
+        within(&ended.succeeds().json(), strategy, 1 << 30);
     }
     drop(dir);
     let dir = TestDir::new();
@@ -43,7 +43,7 @@ fn a_gibibyte_takes_no_more_memory_than_the_budget() {
         if refused(&ended) {
             continue;
         }
-        within(&ended.succeeds().stdout, strategy, 256 << 20);
+        within(&ended.succeeds().json(), strategy, 256 << 20);
     }
 }
 
@@ -100,10 +100,44 @@ fn large() -> TestDir {
     TestDir::new()
 }
 
-fn within(account: &[u8], strategy: &str, bytes: u64) {
-    let account: serde_json::Value = serde_json::from_slice(account).unwrap();
-    assert_eq!(account["bytes"], bytes, "{strategy}");
+fn within(account: &Value, about: &str, bytes: u64) {
+    assert_eq!(account["bytes"], bytes, "{about}");
     let peak = account["peak_memory_bytes"].as_u64().unwrap();
-    assert!(peak > 1 << 20, "{strategy}: {peak} bytes cannot be true");
-    assert!(peak <= MOST, "{strategy}: {} MiB at the peak", peak >> 20);
+    assert!(peak > 1 << 20, "{about}: {peak} bytes cannot be true");
+    assert!(peak <= MOST, "{about}: {} MiB at the peak", peak >> 20);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn tools_take_no_more_memory_than_the_budget() {
+    const LEN: u64 = 160 << 20;
+    let dir = large();
+    dir.run(&format!("gen {LEN} in --content text")).succeeds();
+    fs::copy(dir.at("in"), dir.at("other")).unwrap();
+    for (line, bytes) in [
+        ("$0 wc --json in", LEN),
+        ("cat in | $0 wc --json", LEN),
+        ("$0 sum --json in", LEN),
+        ("cat in | $0 sum --json", LEN),
+        ("$0 cmp --json in other", LEN),
+        ("cat in | $0 cmp --json - other", LEN),
+        // The ends of both files come first.
+        ("$0 dedupe --bytes --json in other", 4 * LEN + (64 << 10)),
+    ] {
+        let text = dir.shell(line).succeeds().text();
+        // The statistics are part of the only object, or of that in the last line.
+        let last = |_| serde_json::from_str(text.lines().last().unwrap()).unwrap();
+        let object: Value = serde_json::from_str(&text).unwrap_or_else(last);
+        within(object.get("run").unwrap_or(&object), line, bytes);
+    }
+    let mut running = start(dir.command("grep -c 0").stdin(Stdio::piped()).stdout(Stdio::piped()));
+    let mut pipe = running.child.stdin.take().unwrap();
+    std::io::copy(&mut File::open(dir.at("in")).unwrap(), &mut pipe).unwrap();
+    // The statistics of grep are those of rg, without the memory.
+    let status = fs::read_to_string(format!("/proc/{}/status", running.child.id())).unwrap();
+    drop(pipe);
+    running.end();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.strip_suffix("kB"));
+    let peak: u64 = peak.unwrap().trim().parse().unwrap();
+    assert!((1 << 10..=MOST >> 10).contains(&peak), "grep: {peak} KiB at the peak");
 }

@@ -15,9 +15,11 @@ fn a_replaced_file_keeps_its_mode_and_owner() {
     let dir = TestDir::new();
     dir.file("in", "abc");
     dir.set_mode("in", 0o600);
-    for wanted in [0o640, 0o600, 0o666, 0o755, 0o4755] {
+    for mode in [0o640, 0o600, 0o666, 0o755, 0o4755] {
+        // A write by an ordinary user clears the set-ID bits.
+        let wanted = if root().is_ok() { mode } else { mode & 0o777 };
         dir.file("out", "old");
-        dir.set_mode("out", wanted);
+        dir.set_mode("out", mode);
         dir.run("transform upper in out").succeeds();
         assert_eq!((dir.mode("out"), dir.read("out")), (wanted, b"ABC".to_vec()), "{wanted:o}");
     }
@@ -200,8 +202,13 @@ fn trees_are_copied_under_any_umask() {
                 let mut shell = Command::new("bash");
                 shell.args(["-c", &script, "bash"]).arg(command.get_program()).args(command.get_args());
                 run(shell.env("XDG_CONFIG_HOME", NOWHERE).stdin(Stdio::null())).succeeds();
-                let mode = |name: &str| dir.mode(&format!("place/{target}{name}"));
-                ["", "/file", "/inner", "/inner/file"].map(mode)
+                ["", "/file", "/inner", "/inner/file"].map(|name| {
+                    let name = format!("place/{target}{name}");
+                    let mode = dir.mode(&name);
+                    // Its owner, if that is not root, could not look into it.
+                    dir.set_mode(&name, mode | 0o700);
+                    mode
+                })
             };
             let target = |name: &str| dir.at("place").join(name);
             let ours = copied(other.command(["copy", flags]).arg(dir.at("tree")).arg(target("ours")), "ours");
@@ -267,7 +274,6 @@ fn without_rights_nothing_is_read_or_written() {
     assert_eq!(dir.read("guarded"), b"old");
     assert_eq!(names(&dir.at("closed")), [""; 0]);
     assert_eq!(dir.names(), ["closed", "guarded", "in", "out", "secret"]);
-    dir.set_mode("closed", 0o755);
 }
 
 // A read-only file system, mounted.
@@ -331,7 +337,6 @@ fn directories_that_may_be_read_but_not_entered_are_listed() {
         assert_eq!(dir.mode(name), 0o444, "{name}");
     }
     user.run(&dir, "copy -a source/empty other").succeeds();
-    dir.shell("chmod -R u+rwx source target other").text();
 }
 
 #[test]

@@ -91,19 +91,25 @@ fn interrupted_in_place_change_names_the_file() {
     let pipe = dir.fifo("pipe");
     let output = dir.file("out", "some old bytes");
     let running = start(&mut transform("upper", &pipe, &output, &["--overwrite"]));
-    let writer = fs::OpenOptions::new().write(true).open(&pipe).unwrap();
-    sleep(Duration::from_millis(100));
+    let mut writer = fs::OpenOptions::new().write(true).open(&pipe).unwrap();
+    // More than a pipe holds: the run has begun to read, so its output is open.
+    writer.write_all(&bytes(4 << 20, 2)).unwrap();
     running.signal(Signal::INT);
     running.end().fails(130, &["out", "part old and part new"]);
     drop(writer);
     let data = bytes(SHIFTED, 3);
     let file = dir.file("file", &data);
-    let mut stopped = 0;
-    for delay in delays(10, Duration::from_millis(60)) {
+    let command = || dir.command("transform shift:1 --in-place file --strategy request=4K,workers=1");
+    let begin = Instant::now();
+    run(&mut command()).succeeds();
+    let (longest, mut stopped) = (begin.elapsed(), 0);
+    // Ten moments, and more until a run is stopped in the middle.
+    for (turn, delay) in delays(60, longest).enumerate() {
+        if turn >= 10 && stopped > 0 {
+            break;
+        }
         let before = fs::read(&file).unwrap();
-        let mut command =
-            fullbore(["transform", "shift:1", "--in-place", "--strategy", "request=4K,workers=1"]);
-        let running = start(command.arg(&file));
+        let running = start(&mut command());
         sleep(delay);
         running.signal(Signal::TERM);
         let ended = running.end();
@@ -116,7 +122,7 @@ fn interrupted_in_place_change_names_the_file() {
             assert!(ended.stderr.contains("part old and part new"), "{ended}");
         }
     }
-    println!("{stopped} of 10 runs were interrupted in the middle");
+    assert!(stopped > 0, "no run was interrupted in the middle");
     assert_eq!(dir.names(), ["file", "out", "pipe"]);
 }
 

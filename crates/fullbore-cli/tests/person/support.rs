@@ -161,6 +161,16 @@ impl TestDir {
     }
 }
 
+/// A test may leave directories that their owner, if that is not root, can neither list nor change.
+#[cfg(unix)]
+impl Drop for TestDir {
+    fn drop(&mut self) {
+        if fs::remove_dir_all(self.path()).is_err() {
+            let _ = Command::new("chmod").args(["-R", "u+rwX"]).arg(self.path()).output();
+        }
+    }
+}
+
 /// Returns every path from `root` down, with its metadata; links are not followed.
 pub(crate) fn walked(root: &Path) -> Vec<(PathBuf, fs::Metadata)> {
     let (mut found, mut open) = (Vec::new(), vec![root.to_owned()]);

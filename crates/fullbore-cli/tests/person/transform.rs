@@ -141,9 +141,7 @@ fn standard_output_keeps_earlier_data() {
 fn in_place_changes_the_file_itself() {
     let dir = TestDir::new();
     let data = bytes(1_500_001, 5);
-    for strategy in
-        named().into_iter().chain(["method=direct", "method=uring,depth=8", "method=mmap,window=64K"])
-    {
+    for strategy in ["auto", "method=uring,depth=8"] {
         fs::hard_link(dir.file("file", &data), dir.at("link")).unwrap();
         if dir
             .run(&format!("transform shift:10 --in-place file --strategy {strategy}"))
@@ -246,8 +244,8 @@ fn time_and_progress_go_to_standard_error() {
 fn an_empty_file_gives_an_empty_file() {
     let dir = TestDir::new();
     dir.file("in", "");
-    for strategy in named().into_iter().chain(["method=direct", "method=uring", "method=aio", "method=mmap"])
-    {
+    let methods = ["method=direct", "method=uring", "method=aio", "method=mmap"];
+    for strategy in cases("empty files", 4, named().into_iter().chain(methods)) {
         for old in [None, Some("old")] {
             let _ = fs::remove_file(dir.at("out"));
             old.into_iter().for_each(|old| drop(dir.file("out", old)));
@@ -288,6 +286,24 @@ fn an_overwritten_file_has_its_old_length_after_an_error() {
         ended.fails(2, &["out", "may be part old, part new"]);
         assert_eq!(dir.read("out").len(), 3, "{command}");
     }
+}
+
+// A named pipe.
+#[cfg(unix)]
+#[test]
+fn an_overwritten_file_that_another_process_truncates_is_an_error() {
+    const LEN: usize = 256 << 10;
+    let dir = TestDir::new();
+    let (pipe, output) = (dir.fifo("pipe"), dir.file("out", "old"));
+    let mut command = dir.command("transform upper pipe out --overwrite --strategy request=64K,workers=1");
+    let running = start(&mut command);
+    let mut writer = File::options().write(true).open(pipe).unwrap();
+    writer.write_all(&bytes(LEN, 1)).unwrap();
+    // All is written, and only the end of the input is missing.
+    assert_eventually("length", LEN as u64, || fs::metadata(&output).unwrap().len());
+    File::options().write(true).open(&output).unwrap().set_len(1000).unwrap();
+    drop(writer);
+    running.end().fails(3, &["out", "truncated while being written"]);
 }
 
 #[cfg(target_os = "linux")]
