@@ -18,7 +18,7 @@ use fullbore_bench::Options;
 use fullbore_bench::document::{CacheState, Cell, Document, Proof, Warning};
 use fullbore_testkit::ground::bytes;
 use fullbore_testkit::{meanwhile, or_skip};
-use measuring::{document, experiment, on_disk, options};
+use measuring::{document, experiment, on_disk, options, sampled, until};
 
 fn measure(directory: &Path, grid: &str, seconds: u64, precision: f64) -> Document {
     let toml = experiment(&format!("[[experiment.grid]]\naction = 'read'\n{grid}"));
@@ -37,7 +37,8 @@ fn a_file_half_in_the_cache_is_labelled_mixed() {
     let directory = on_disk();
     let grid =
         "strategy = 'method=buffered,request=256K,workers=1,model=serial'\ncache = ['mixed', 'warm', 'cold']";
-    let document = measure(directory.path(), grid, 20, 0.5);
+    let measure = |seconds| measure(directory.path(), grid, seconds, 0.5);
+    let document = until([20, 60, 120], measure, |document| sampled(document, 2));
     for cell in &document.cells {
         let wanted = match cell.labels.cache.unwrap() {
             CacheState::Mixed => 0.3..0.9,
@@ -68,32 +69,29 @@ fn externally_filled_cache_is_detected() {
         }
         std::thread::sleep(Duration::from_millis(1));
     };
-    let documents = meanwhile(read, || {
+    // The reader affects some of many samples, on a busy machine of more.
+    let (document, caught) = meanwhile(read, || {
         let grid = "strategy = 'method=buffered,request=64K,workers=1,model=serial'\ncache = 'cold'";
-        let is_contradicted = |cell: &Cell| cell.samples.iter().any(|sample| !sample.usable());
-        // As long as there is time: the reader affects some of many samples, on a busy machine of more.
-        let mut documents = Vec::new();
-        for seconds in [8, 30, 90] {
-            documents.push(measure(directory.path(), grid, seconds, 0.0));
-            if documents.last().is_some_and(|document| document.cells.iter().any(is_contradicted)) {
-                break;
+        let measure = |seconds| {
+            let document = measure(directory.path(), grid, seconds, 0.0);
+            let mut caught = 0;
+            for (share, proof) in document.cells.iter().flat_map(cached) {
+                match proof {
+                    Proof::Contradicted { reason } => {
+                        assert!(
+                            reason.contains("page cache") || reason.contains("the device read"),
+                            "{reason}"
+                        );
+                        caught += 1;
+                    }
+                    _ => assert!(share <= 0.01, "undetected: {share} of it was cached"),
+                }
             }
-        }
-        documents
+            (document, caught)
+        };
+        until([8, 30, 90], measure, |(_, caught)| *caught > 0)
     });
-    let mut caught = 0;
-    for (share, proof) in documents.iter().flat_map(|document| &document.cells).flat_map(cached) {
-        match proof {
-            Proof::Contradicted { reason } => {
-                assert!(reason.contains("page cache") || reason.contains("the device read"), "{reason}");
-                caught += 1;
-            }
-            _ => assert!(share <= 0.01, "undetected: {share} of it was cached"),
-        }
-    }
-    // Only the last document has any.
-    let [cell] = documents.last().unwrap().cells.as_slice() else { panic!("one cell") };
-    assert!(caught > 0, "of {} samples", cell.samples.len());
+    let [cell] = document.cells.as_slice() else { panic!("one cell") };
     let usable = cell.samples.iter().filter(|sample| sample.usable()).count();
     assert_eq!(cell.samples.len() - usable, caught);
     match &cell.summary {
@@ -162,7 +160,8 @@ fn the_meters_own_files_are_not_compressed() {
     let root = on_disk();
     let Some(disk) = disk(root.path(), "btrfs", &["mkfs.btrfs", "-q"], "compress=zstd") else { return };
     let grid = "strategy = 'method=buffered,request=256K,workers=1,model=serial'\ncache = ['cold']";
-    let document = measure(&disk.place, grid, 10, 0.5);
+    let measure = |seconds| measure(&disk.place, grid, seconds, 0.5);
+    let document = until([10, 30, 90], measure, |document| sampled(document, 2));
     let [cell] = document.cells.as_slice() else { panic!("one cell") };
     assert!(cell.summary.is_some(), "{:?}", cell.skipped);
     for sample in &cell.samples {

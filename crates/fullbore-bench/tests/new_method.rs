@@ -9,7 +9,7 @@ use fullbore_bench::advice::advice;
 use fullbore_bench::analysis::findings;
 use fullbore_bench::document::{CacheState, Cell, Labels, Proof, Sample, SummaryOptions, series};
 use fullbore_bench::report;
-use measuring::{document, experiment, options};
+use measuring::{document, experiment, options, until};
 
 /// A method as its file would define it; its engine is that of `buffered`.
 const fn method(name: &'static str, capabilities: Capabilities) -> Method {
@@ -63,7 +63,10 @@ fn a_registered_method_is_measured_reported_and_advised_on() {
     assert_eq!(engine::methods().filter(|method| **method == MIRROR).count(), 1);
 
     let directory = tempfile::tempdir().unwrap();
-    let mut document = document(&options(directory.path(), experiment(GRID), 16, 5));
+    let measure = |seconds| document(&options(directory.path(), experiment(GRID), 16, seconds));
+    let mut document = until([5, 20, 60], measure, |document| {
+        document.cells.iter().all(|cell| cell.skipped.is_some() || cell.summary.is_some())
+    });
     let [mirror, buffered] = document.cells.as_slice() else { panic!("{:?}", document.cells) };
     assert_eq!((mirror.labels.method.as_str(), buffered.labels.method.as_str()), ("mirror", "buffered"));
     for cell in [mirror, buffered] {

@@ -10,7 +10,7 @@ use fullbore_bench::stats::median;
 use fullbore_bench::table::{TableOptions, render};
 use fullbore_bench::{Measured, Options, report};
 use fullbore_testkit::ground::build_directory;
-use measuring::{measured, options};
+use measuring::{measured, options, sampled, until};
 
 /// The shortest file on which a run tries contenders, in bytes.
 const LEN: u64 = fullbore::strategy::ADAPTIVE;
@@ -85,14 +85,10 @@ fn check(document: &Document, experiment: &Experiment) -> usize {
 #[test]
 fn the_regret_follows_from_the_samples_of_all_contenders() {
     // Counting lines, and searching. Rounds take longer under Wine and on a busy machine.
-    let mut times = [if cfg!(windows) { 20 } else { 9 }, 30, 90].into_iter();
-    let Measured { document, profile } = loop {
-        let seconds = times.next().expect("a regret has six rounds after 90 s");
-        let measured = measure(warm("auto", 4), seconds);
-        if check(&measured.document, &measured.document.experiments[0]) > 0 {
-            break measured;
-        }
-    };
+    let times = [if cfg!(windows) { 20 } else { 9 }, 30, 90];
+    let has_rounds = |Measured { document, .. }: &Measured| check(document, &document.experiments[0]) > 0;
+    let Measured { document, profile } =
+        until(times, |seconds| measure(warm("auto", 4), seconds), has_rounds);
     assert!(document.cells.iter().all(|cell| cell.skipped.is_none()), "{:?}", document.cells);
     // The contenders are those of the planner.
     let file = tempfile::NamedTempFile::new_in(build_directory()).unwrap();
@@ -136,15 +132,8 @@ fn the_regret_follows_from_the_samples_of_all_contenders() {
 
 #[test]
 fn every_job_runs_under_every_contender() {
-    // A busy machine needs longer for a sample of each cell.
-    let mut times = [12, 30, 90].into_iter();
-    let document = loop {
-        let seconds = times.next().expect("every cell has samples after 90 s");
-        let Measured { document, .. } = measure(warm("auto", 14), seconds);
-        if document.cells.iter().all(|cell| cell.skipped.is_some() || !cell.samples.is_empty()) {
-            break document;
-        }
-    };
+    let measure = |seconds| measure(warm("auto", 14), seconds).document;
+    let document = until([12, 30, 90], measure, |document| sampled(document, 1));
     for operation in ["count lines", "search", "blake3", "compare", "shift:10", "copy"] {
         let here = || document.cells.iter().filter(|cell| cell.labels.operation == operation);
         assert!(here().any(|cell| strategy(cell) == "auto") && here().count() > 2, "{operation}");

@@ -84,25 +84,17 @@ fn only_the_required_fields_are_required() {
 #[test]
 fn unreadable_documents_are_rejected_with_a_reason() {
     let refused = |text: &str| Document::parse(text).unwrap_err();
-    let newer = refused(&VERSION_1.replacen("\"version\": 1", "\"version\": 2", 1));
-    assert!(matches!(newer, Error::TooNew { found: 2 }));
-    assert!(newer.to_string().contains("use a newer fullbore"), "{newer}");
     assert!(matches!(refused(&VERSION_1.replacen("\"version\": 1", "\"version\": 0", 1)), Error::NoVersion));
     assert!(matches!(
         refused(&VERSION_1.replacen("\"version\": 1", "\"version\": \"1\"", 1)),
         Error::NoVersion
     ));
-    assert!(
-        matches!(refused("{\"schema\": \"other\"}"), Error::NotResults { schema: Some(s) } if s == "other")
-    );
-    assert!(matches!(refused("[1, 2]"), Error::NotResults { schema: None }));
-    let cut = refused(&VERSION_1[..900]);
-    assert!(matches!(cut, Error::Json(_)) && std::error::Error::source(&cut).is_some());
     // Compressed, it takes kilobytes; as samples, gigabytes.
     let many = format!("{{\"schema\": \"fullbore.results\", \"cells\": [{}{{}}]}}", "{},".repeat(1_000_000));
     assert!(matches!(refused(&many), Error::TooManyValues));
-    let missing = refused(&VERSION_1.replacen("\"seed\": 42,", "", 1)).to_string();
-    assert!(missing.contains("seed"), "{missing}");
+    let missing = refused(&VERSION_1.replacen("\"seed\": 42,", "", 1));
+    assert!(matches!(missing, Error::Json(_)) && std::error::Error::source(&missing).is_some());
+    assert!(missing.to_string().contains("seed"), "{missing}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use fullbore_bench::document::{Cell, Document};
 use fullbore_bench::experiment::built_in;
 use fullbore_testkit::ground::write_file;
 use fullbore_testkit::processes::{alone, copy_program};
-use measuring::{document, experiment, on_disk, options, was_measured};
+use measuring::{document, experiment, on_disk, options, sampled, until, was_measured};
 
 /// Set in a process that measures with substituted tools.
 const STAGED: &str = "FULLBORE_TEST_STAGED";
@@ -35,7 +35,9 @@ fn measured(cell: &Cell) -> bool {
 fn peer_commands_are_measured() {
     let directory = on_disk();
     let utilities = built_in("utilities").unwrap().text;
-    let document = document(&Options { program: program(), ..options(directory.path(), utilities, 16, 30) });
+    let options = |seconds| options(directory.path(), utilities, 16, seconds);
+    let measure = |seconds| document(&Options { program: program(), ..options(seconds) });
+    let document = until([30, 90, 180], measure, |document| sampled(document, 1));
     assert_eq!(document.cells.len(), 38);
     let measured: Vec<&Cell> = document.cells.iter().filter(|cell| measured(cell)).collect();
     for cell in &measured {

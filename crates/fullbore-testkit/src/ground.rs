@@ -1,8 +1,11 @@
 //! Test directories, one per available file system, test data, and facts of the system by std.
 
+use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+
+use crate::or_skip;
 
 /// The device that is empty and discards what is written.
 pub const NULL: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
@@ -37,6 +40,50 @@ pub fn build_directory() -> PathBuf {
     tmp
 }
 
+/// Returns the name of a path's file system if it is one of Linux whose abilities the tests know.
+pub fn known_file_system(path: &Path) -> Option<&'static str> {
+    let mounts = cfg!(target_os = "linux").then(|| fs::read_to_string("/proc/mounts").ok())??;
+    let path = path.canonicalize().ok()?;
+    let mounts = mounts.lines().filter_map(|line| {
+        let mut words = line.split(' ').skip(1);
+        Some((words.next()?, words.next()?))
+    });
+    // The deepest mount; of several in one place, the last.
+    let (_, kind) =
+        mounts.filter(|(place, _)| path.starts_with(place)).max_by_key(|(place, _)| place.len())?;
+    ["btrfs", "ext4", "tmpfs", "xfs"].into_iter().find(|known| *known == kind)
+}
+
+/// Returns what a file system supports; `None`, with the reason printed, if it refuses `what` for a file or directory. A known file
+/// system refuses what `docs/probe.md` says: tmpfs whatever `bypasses` or drops the page cache, the others nothing. btrfs may put
+/// files inline into its metadata that have less than two blocks. Where io_uring may be forbidden, `uring` is exempt.
+#[track_caller]
+pub fn supported_or_skip<T>(
+    path: &Path,
+    bypasses: bool,
+    what: &str,
+    found: Result<T, impl Display>,
+) -> Option<T> {
+    let system = known_file_system(path);
+    let found = or_skip(&format!("{what} in {} ({system:?})", path.display()), found);
+    let is_short = path.metadata().is_ok_and(|found| found.is_file() && found.len() < 8192);
+    if let Some(system) = system
+        && !(bypasses && is_short && system == "btrfs")
+        && (found.is_some() || !what.contains("uring") || offers_rings())
+    {
+        assert_eq!(found.is_some(), !(bypasses && system == "tmpfs"), "{what} on {system}");
+    }
+    found
+}
+
+/// True if Linux surely lets this process use io_uring: neither a setting nor a filter of system calls forbids it.
+pub fn offers_rings() -> bool {
+    let says = |file, text| fs::read_to_string(file).is_ok_and(|found| found.contains(text));
+    cfg!(target_os = "linux")
+        && says("/proc/sys/kernel/io_uring_disabled", "0")
+        && says("/proc/self/status", "Seccomp:\t0")
+}
+
 /// Runs a test in each of the [`directories`] concurrently, since it mostly waits.
 pub fn everywhere(test: impl Fn(&Path) + Sync) {
     let directories = directories();
@@ -63,6 +110,13 @@ pub fn write_file(directory: impl AsRef<Path>, name: &str, content: impl AsRef<[
     let path = directory.as_ref().join(name);
     fs::write(&path, content).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     path
+}
+
+/// Writes a file in a new temporary directory; returns the directory, which is removed when it is dropped, and the path.
+pub fn temporary_file(content: impl AsRef<[u8]>) -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let path = write_file(&directory, "file", content);
+    (directory, path)
 }
 
 /// The names in a directory, sorted, without the `lost+found` of a file system's root.

@@ -5,6 +5,7 @@ use std::fmt::{Debug, Display};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 pub mod ground;
@@ -55,10 +56,21 @@ pub fn or_skip<T>(what: &str, found: Result<T, impl Display>) -> Option<T> {
     found.inspect_err(|reason| println!("skipped: {what}: {reason}")).ok()
 }
 
-/// Waits until `look` returns `wanted`; panics after a time that a busy machine does not need.
+/// A time that a test waits at most; a busy machine does not need it.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Runs a test on another thread; fails with `why` if it has not ended after [`PATIENCE`].
+#[track_caller]
+pub fn in_time<T: Send + 'static>(why: &str, test: impl FnOnce() -> T + Send + 'static) -> T {
+    let (done, ended) = channel();
+    std::thread::spawn(move || done.send(catch_unwind(AssertUnwindSafe(test))));
+    ended.recv_timeout(PATIENCE).expect(why).unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+/// Waits until `look` returns `wanted`; panics after [`PATIENCE`].
 #[track_caller]
 pub fn assert_eventually<T: Debug + PartialEq>(what: impl Debug, wanted: T, mut look: impl FnMut() -> T) {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
     loop {
         let found = look();
         if found == wanted {

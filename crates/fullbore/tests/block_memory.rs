@@ -87,9 +87,7 @@ fn changed(
     strategy: &str,
     run: impl Fn(&Job, &Overwriting, &Path) -> fullbore::Result<()>,
 ) -> u64 {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("file");
-    std::fs::write(&path, b"a line of text\n".repeat(100_000)).unwrap();
+    let (_directory, path) = fullbore_testkit::ground::temporary_file(b"a line of text\n".repeat(100_000));
     let operation = Overwriting { file: File::open_write(&path).unwrap(), memory, changed: 0.into() };
     let error = run(&Job::new().strategy(strategy).unwrap(), &operation, &path).unwrap_err();
     // The run sees at its end that the file was modified.

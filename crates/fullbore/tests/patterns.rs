@@ -13,7 +13,7 @@ use fullbore::pattern::{
     CopyOptions, Executor, Progress, Reflink, Scope, Sparse, copy_file, fill, fold, search,
 };
 use fullbore::strategy::{Planner, Purpose, Strategy, StrategySpec};
-use fullbore_testkit::ground::{bytes, everywhere, write_file};
+use fullbore_testkit::ground::{bytes, everywhere, supported_or_skip, write_file};
 use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
 
@@ -199,7 +199,10 @@ fn direct_writes_of_several_workers_meet_between_blocks() {
                 let (output, scope) =
                     (Output::create(&path).unwrap(), Scope { range: RANGE, ..Scope::whole(RANGE.end) });
                 match fill(&numbers, &scope, &output, &strategy, &Progress::default(), &false.into()) {
-                    Err(error) if error.kind() == ErrorKind::Unsupported => continue,
+                    Err(error) if error.kind() == ErrorKind::Unsupported => {
+                        supported_or_skip::<()>(directory, true, &how, Err(error));
+                        continue;
+                    }
                     filled => assert_eq!(filled.unwrap().bytes, RANGE.end - RANGE.start, "{how}"),
                 }
                 output.commit_len(RANGE.end, Durability::None).unwrap();

@@ -14,21 +14,25 @@ use fullbore::pattern::{Progress, transform};
 use fullbore::strategy::{Strategy, StrategySpec};
 use fullbore::stream::FileStream;
 
-use fullbore_testkit::ground::{bytes, everywhere};
+use fullbore_testkit::ground::{bytes, everywhere, supported_or_skip};
 
 const RESERVED: u64 = 4 << 20;
 
 /// A way to close a file.
 type Ending = fn(File);
 
+/// Returns an opened file whose options the file system supports; `None`, with the reason printed, for another.
+fn native(directory: &Path, file: File) -> Option<File> {
+    let emulated = file.option_report().iter().find(|found| found.support != Support::Native).cloned();
+    supported_or_skip(directory, false, "reserving", emulated.map_or(Ok(file), Err))
+}
+
 /// Opens a new file with reserved space; `None` where the file system has none to reserve.
 fn reserving(path: &Path) -> Option<File> {
     let file = OpenOptions::new().mode(Mode::CreateOrTruncate).reserve(RESERVED).open(path).unwrap();
-    let native = file.option_report()[0].support == Support::Native;
-    if native {
-        assert!(used(path) >= RESERVED, "{}", path.display());
-    }
-    native.then_some(file)
+    let file = native(path.parent().unwrap(), file)?;
+    assert!(used(path) >= RESERVED, "{}", path.display());
+    Some(file)
 }
 
 /// Bytes of the file's blocks, by the system.
@@ -137,9 +141,7 @@ fn temporary_files_with_a_name_leave_nothing() {
     everywhere(|directory| {
         let (path, content) = (directory.join("named"), bytes(9000, 4));
         let file = OpenOptions::new().temporary(true).reserve(RESERVED).open(directory).unwrap();
-        if file.option_report().iter().any(|found| found.support != Support::Native) {
-            return;
-        }
+        let Some(file) = native(directory, file) else { return };
         file.write_all_at(&content, 0).unwrap();
         file.link_to(&path).unwrap();
         drop(file);
@@ -154,9 +156,8 @@ fn commit_frees_what_was_reserved_and_not_written() {
         for (what, placement) in [("new", Placement::Replace), ("overwritten", Placement::Overwrite)] {
             for with_len in [false, true] {
                 let output = Output::create_with(&path, placement, None).unwrap();
-                if output.file().reserve(0..RESERVED).is_err() {
-                    return;
-                }
+                let reserved = output.file().reserve(0..RESERVED);
+                let Some(()) = supported_or_skip(directory, false, "reserving", reserved) else { return };
                 output.file().write_all_at(&content, 0).unwrap();
                 match with_len {
                     true => output.commit_len(content.len() as u64, Durability::None),
@@ -181,10 +182,7 @@ fn write_access_suffices_to_free_blocks() {
         let path = directory.join("file");
         let mut options = OpenOptions::new();
         options.mode(Mode::CreateNew).access(Access::Write).reserve(RESERVED);
-        let file = options.open(&path).unwrap();
-        if file.option_report()[0].support != Support::Native {
-            return;
-        }
+        let Some(file) = native(directory, options.open(&path).unwrap()) else { return };
         file.write_all_at(b"bytes", 0).unwrap();
         drop(file);
         holds_only(&path, b"bytes", "write-only");

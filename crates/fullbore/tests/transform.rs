@@ -10,7 +10,7 @@ use fullbore::file::{Durability, File, Output, Placement};
 use fullbore::operation::{self, Kernel, Transform};
 use fullbore::strategy::{Allocation, Model, NAMED};
 use fullbore::{Job, op};
-use fullbore_testkit::ground::{bytes, directories, everywhere};
+use fullbore_testkit::ground::{bytes, directories, everywhere, write_file};
 use proptest::prelude::*;
 
 mod planned;
@@ -191,7 +191,7 @@ fn strategies() -> impl Strategy<Value = String> {
 const CASES: u32 = if cfg!(windows) { 48 } else { 192 };
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: CASES, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(CASES))]
 
     #[test]
     fn any_strategy_any_operation_any_size_equals_the_scalar_serial_result(
@@ -224,6 +224,17 @@ proptest! {
         prop_assert_eq!(there, back);
         prop_assert!(fs::read(&path).unwrap() == data, "{}", strategy);
     }
+}
+
+/// Found by a property: the padding was taken for bytes that another process appended.
+#[test]
+fn a_direct_write_in_place_pads_a_block_and_restores_the_length() {
+    everywhere(|directory| {
+        let path = write_file(directory, "file", "a");
+        let strategy = "read=buffered,write=direct,request=1,workers=1,model=serial";
+        let ran = run(&*simd("shift:1"), &path, &path, None, strategy).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), if ran { b"b" } else { b"a" });
+    });
 }
 
 #[test]

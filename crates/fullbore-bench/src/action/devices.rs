@@ -321,17 +321,4 @@ mod tests {
         let flushed = labels("targets = 1\nstrategy = 'method=buffered'\ndirection = 'write'");
         assert_eq!((flushed.cache, flushed.flush), (None, Some(true)));
     }
-
-    #[test]
-    fn invalid_settings_are_rejected() {
-        let error = |text: &str| parse(text.parse().unwrap()).unwrap_err();
-        assert!(error("targets = 0").contains("from 1"));
-        assert!(error("targets = 1\nchunk = '64K'").contains("striped"));
-        assert!(error("targets = 2\nmode = 'striped'\nchunk = '1000'").contains("a multiple of 4K"));
-        assert!(
-            error("targets = 2\nmode = 'striped'\nstrategy = 'method=direct,workers=2,model=pool'")
-                .contains("depth")
-        );
-        assert!(error("mode = 'alone'").contains("targets"));
-    }
 }

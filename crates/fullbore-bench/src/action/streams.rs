@@ -206,14 +206,4 @@ mod tests {
         assert_eq!(span(1, 0, 256 << 10, 128 << 20), 256 << 10);
         assert_eq!(span(1, 0, 256 << 10, 10_000), 10_000, "less than a request");
     }
-
-    #[test]
-    fn invalid_settings_are_rejected() {
-        let error = |text: &str| parse(text.parse().unwrap()).unwrap_err();
-        assert!(error("streams = 0").contains("at least one"));
-        assert!(error("streams = 17\nfiles = 'own'").contains("16"));
-        assert!(error("streams = 2\nflush = true").contains("writes"));
-        assert!(error("streams = 2\ncache = 'mixed'").contains("warm or cold"));
-        assert!(error("streams = 2\ndirection = 'sideways'").contains("sideways"));
-    }
 }

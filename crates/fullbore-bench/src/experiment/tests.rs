@@ -158,6 +158,39 @@ fn errors_name_the_key() {
 }
 
 #[test]
+fn invalid_settings_of_an_action_are_named() {
+    for (action, settings, word) in [
+        ("append", "record='0'", "record"),
+        ("append", "record='4K'\nsync='never'", "never"),
+        ("command", "task='dance'\ntool='cp'\ncache='warm'", "count lines"),
+        ("command", "task='copy'\ntool='rm'\ncache='warm'\noutput='new'", "tar"),
+        ("command", "task='copy'\ntool='cp'\ncache='warm'", "output"),
+        ("command", "task='compare'\ntool='cmp'\ncache='warm'\noutput='new'", "no file"),
+        ("command", "task='compare'\ntool='cmp'\ncache='mixed'", "warm or cold"),
+        ("devices", "targets=0", "from 1"),
+        ("devices", "targets=1\nchunk='64K'", "striped"),
+        ("devices", "targets=2\nmode='striped'\nchunk='1000'", "a multiple of 4K"),
+        ("devices", "targets=2\nmode='striped'\nstrategy='method=direct,workers=2,model=pool'", "depth"),
+        ("devices", "mode='alone'", "targets"),
+        ("memory", "workers='0'", "workers"),
+        ("reread", "request='4K'\nmode='reread'\ndelay_ms=2.0", "at once"),
+        ("reread", "request='4K'\nmode='prefetched'\ndelay_ms=-1.0", "delay_ms"),
+        ("reread", "request='4K'\nmode='hopeful'", "hopeful"),
+        ("streams", "streams=0", "at least one"),
+        ("streams", "streams=17\nfiles='own'", "16"),
+        ("streams", "streams=2\nflush=true", "writes"),
+        ("streams", "streams=2\ncache='mixed'", "warm or cold"),
+        ("streams", "streams=2\ndirection='sideways'", "sideways"),
+        ("sustained", "strategy='method=buffered'", "bypasses"),
+    ] {
+        let set = of_grid(&format!("action='{action}'\n{settings}"));
+        let error = parse(&set, 1, 1).unwrap_err().to_string();
+        println!("{error}");
+        assert!(error.contains(word), "{action} with {settings}: {error}");
+    }
+}
+
+#[test]
 fn every_set_is_listed_once() {
     let names: std::collections::BTreeSet<_> = BUILT_IN.iter().map(|set| set.name).collect();
     assert_eq!(names.len(), BUILT_IN.len());

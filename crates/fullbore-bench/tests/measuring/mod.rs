@@ -28,6 +28,16 @@ pub fn document(options: &Options) -> Document {
     measured(options).document
 }
 
+/// Measures with more and more seconds until the result is `enough`: a busy machine takes longer for a sample.
+pub fn until<T>(seconds: [u64; 3], run: impl FnMut(u64) -> T, enough: impl FnMut(&T) -> bool) -> T {
+    seconds.into_iter().map(run).find(enough).expect("enough samples in the last time")
+}
+
+/// True if every cell has at least so many samples, or was skipped.
+pub fn sampled(document: &Document, least: usize) -> bool {
+    document.cells.iter().all(|cell| cell.skipped.is_some() || cell.samples.len() >= least)
+}
+
 /// True if a cell was measured; false if it was skipped, for a reason that the test accepts.
 pub fn was_measured(cell: &Cell, accepts: impl Fn(&str) -> bool) -> bool {
     if let Some(reason) = &cell.skipped {

@@ -297,7 +297,8 @@ mod tests {
     use std::io::Write as _;
     use std::pin::pin;
     use std::task::{Context, Waker};
-    use std::time::Instant;
+
+    use fullbore_testkit::assert_eventually;
 
     use crate::asynchronous::{AsyncFile, Backend, Driver, DriverConfig};
 
@@ -309,24 +310,17 @@ mod tests {
         let driver = Driver::new(config).unwrap();
         let (reader, mut writer) = std::io::pipe().unwrap();
         let file = AsyncFile::new(File::from_fd(reader.into(), "pipe").unwrap(), &driver);
-        let start = Instant::now();
-        let eventually = |mut done: Box<dyn FnMut() -> bool + '_>| {
-            while !done() {
-                assert!(start.elapsed() < Duration::from_secs(10));
-                std::thread::sleep(Duration::from_millis(1));
-            }
-        };
         let watches = || driver.dispatch().lock().watches;
         // The second time by a new thread.
         for _ in 0..2 {
             let mut read = pin!(file.read_at(vec![0; 1], 0));
             let mut context = Context::from_waker(Waker::noop());
             assert!(read.as_mut().poll(&mut context).is_pending());
-            eventually(Box::new(|| !driver.dispatch().lock().parked.is_empty()));
+            assert_eventually("nothing is parked", false, || driver.dispatch().lock().parked.is_empty());
             assert!(watches());
             writer.write_all(b"x").unwrap();
-            eventually(Box::new(|| read.as_mut().poll(&mut context).is_ready()));
-            eventually(Box::new(|| watches() != sys::WAITS_BY_POLLING));
+            assert_eventually("ready", true, || read.as_mut().poll(&mut context).is_ready());
+            assert_eventually("watches", !sys::WAITS_BY_POLLING, watches);
         }
     }
 }

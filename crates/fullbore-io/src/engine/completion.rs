@@ -382,9 +382,7 @@ mod tests {
     /// The file has its old length again when the queue determines the cause of the missing page.
     #[test]
     fn a_mapped_file_truncated_and_extended_again_has_changed() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("file");
-        std::fs::write(&path, vec![b'x'; 64 << 10]).unwrap();
+        let (_directory, path) = fullbore_testkit::ground::temporary_file(vec![b'x'; 64 << 10]);
         let writer = std::fs::File::options().write(true).open(&path).unwrap();
         let file = File::open(&path).unwrap();
         let config = EngineConfig::reading(&file);

@@ -113,9 +113,7 @@ mod tests {
 
     #[test]
     fn handles_of_queues_keep_the_options_of_the_file() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("file");
-        std::fs::write(&path, "old ").unwrap();
+        let (_directory, path) = fullbore_testkit::ground::temporary_file("old ");
         let mut options = OpenOptions::new();
         let file = options.mode(Mode::Append).write_through(Durability::Full).hint(Hint::Sequential);
         let file = file.access(Access::ReadWrite).open(&path).unwrap();
@@ -181,9 +179,7 @@ mod tests {
 
     #[test]
     fn the_end_of_the_file_is_no_error_of_a_ring() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("file");
-        std::fs::write(&path, "some bytes").unwrap();
+        let (_directory, path) = fullbore_testkit::ground::temporary_file("some bytes");
         let file = File::open(&path).unwrap();
         let mut pool = Pool::new(1, ALIGNMENT).unwrap();
         let mut queue = IoQueue::open(&FAKE_RING, &EngineConfig::reading(&file), None).unwrap();

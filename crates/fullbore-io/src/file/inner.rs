@@ -446,9 +446,7 @@ mod tests {
 
     #[test]
     fn the_handle_that_drops_the_pages_is_closed_with_the_last_one() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("file");
-        std::fs::write(&path, [7; 8192]).unwrap();
+        let (_directory, path) = fullbore_testkit::ground::temporary_file([7; 8192]);
         let file = File::open_write(&path).unwrap();
         let Some(()) = file.inner.health.state().drop_pages_at_close(&file) else {
             return println!("skipped: {} has no direct handles", path.display());

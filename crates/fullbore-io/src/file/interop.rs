@@ -329,9 +329,7 @@ mod tests {
 
     #[test]
     fn attributes_are_those_that_std_sees() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("file");
-        fs::write(&path, "bytes").unwrap();
+        let (_directory, path) = fullbore_testkit::ground::temporary_file("bytes");
         let file = File::try_from(fs::File::options().read(true).write(true).open(&path).unwrap()).unwrap();
         #[cfg(unix)]
         {

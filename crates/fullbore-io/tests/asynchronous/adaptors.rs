@@ -11,7 +11,7 @@ fn runtime() -> tokio::runtime::Runtime {
 #[test]
 fn tokio_copies_a_file_and_reads_it_back() {
     for driver in drivers(4) {
-        let want = pattern(500_001);
+        let want = ground::bytes(500_001, 1);
         let (dir, path) = temporary_file(&want);
         let copy = dir.path().join("copy");
         let (from, to) = (File::open(&path).unwrap(), File::create_new(&copy).unwrap());
@@ -41,7 +41,7 @@ fn tokio_copies_a_file_and_reads_it_back() {
 fn halves_of_a_stream_wake_one_another() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(3).build().unwrap();
     for driver in drivers(4) {
-        let (_dir, path) = temporary_file(&pattern(1 << 20));
+        let (_dir, path) = temporary_file(ground::bytes(1 << 20, 1));
         let file = OpenOptions::new().access(Access::ReadWrite).open(&path).unwrap();
         let (mut reader, mut writer) = tokio::io::split(stream(file, &driver));
         runtime.block_on(async {
@@ -67,7 +67,7 @@ fn halves_of_a_stream_wake_one_another() {
 #[test]
 fn futures_copies_a_file_and_reads_it_back() {
     for driver in drivers(4) {
-        let want = pattern(500_001);
+        let want = ground::bytes(500_001, 1);
         let (dir, path) = temporary_file(&want);
         let copy = dir.path().join("copy");
         let (from, to) = (File::open(&path).unwrap(), File::create_new(&copy).unwrap());

@@ -2,7 +2,8 @@
 
 use fullbore_io::buf::Pool;
 use fullbore_io::fault::{Fault, Plan};
-use fullbore_io::file::CachePolicy;
+use fullbore_io::file::{CachePolicy, Support};
+use fullbore_testkit::ground::supported_or_skip;
 
 use super::*;
 
@@ -14,7 +15,7 @@ fn short_and_interrupted_transfers_are_completed() {
                 .with(Fault::Short { one_in: 2 })
                 .with(Fault::Interrupted { one_in: 3 })
                 .with(Fault::Buffers { most: 2 });
-            let (_dir, path) = temporary_file(&[0; 200_000]);
+            let (_dir, path) = temporary_file([0; 200_000]);
             let file = File::open_write(&path).unwrap().with_faults(&plan).with_cache(cache).0;
             let file = AsyncFile::new(file, &driver);
             for round in 0..20u8 {
@@ -38,7 +39,7 @@ fn a_failed_write_returns_kind_buffer_and_bytes_moved() {
         let plan = Plan::new(1).with(Fault::NoSpace { at: 5000 });
         let (_dir, path) = temporary_file(b"");
         let file = AsyncFile::new(File::open_write(&path).unwrap().with_faults(&plan), &driver);
-        let data = pattern(8000);
+        let data = ground::bytes(8000, 1);
         let mut write = Box::pin(file.write_all_at(data.clone(), 0));
         let (result, back) = block_on(write.as_mut());
         assert_eq!(result.unwrap_err().kind(), ErrorKind::NoSpace);
@@ -70,7 +71,7 @@ fn a_failed_sync_fails_the_writes_after_it() {
 #[test]
 fn direct_reads_leave_the_cache_empty() {
     for driver in drivers(8) {
-        let want = pattern(1 << 20);
+        let want = ground::bytes(1 << 20, 1);
         let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let path = dir.path().join("file");
         std::fs::write(&path, &want).unwrap();
@@ -78,10 +79,8 @@ fn direct_reads_leave_the_cache_empty() {
         plain.sync_all().unwrap();
         let _ = plain.drop_cache();
         let (file, support) = plain.with_cache(CachePolicy::Direct);
-        if support != fullbore_io::file::Support::Native {
-            println!("skipped: direct reads: {support:?}");
-            return;
-        }
+        let native = if support == Support::Native { Ok(()) } else { Err(support) };
+        let Some(()) = supported_or_skip(dir.path(), true, "direct reads", native) else { return };
         let file = AsyncFile::new(file, &driver);
         let mut pool = Pool::new(8, 64 << 10).unwrap();
         let mut reads = Vec::new();

@@ -18,7 +18,7 @@ fn an_output_is_not_complete_after_a_dropped_write_that_is_not_whole() {
         let plan = Plan::new(1).with(Fault::NoSpace { at: 5000 });
         let output = Output::replace(&path).unwrap().with_faults(&plan);
         let file = AsyncFile::new(output.file().clone(), &driver);
-        let mut write = file.write_all_at(pattern(len), 0);
+        let mut write = file.write_all_at(ground::bytes(len, 1), 0);
         if block_on(poll_once(&mut write)).is_some() {
             return println!("skipped: dropped writes: this file system's writes do not wait");
         }
@@ -27,7 +27,7 @@ fn an_output_is_not_complete_after_a_dropped_write_that_is_not_whole() {
         wait_until_idle(&driver);
         assert!(output.file().poisoned().is_none());
         match output.commit(Durability::None) {
-            Ok(_) => assert!(is_whole && std::fs::read(&path).unwrap() == pattern(len)),
+            Ok(_) => assert!(is_whole && std::fs::read(&path).unwrap() == ground::bytes(len, 1)),
             Err(error) => {
                 assert!(!is_whole && error.kind() == ErrorKind::Invalid, "{error}");
                 assert_eq!(std::fs::read(&path).unwrap(), b"old");
@@ -85,7 +85,7 @@ fn a_loss_of_a_dropped_stream_is_reported_and_poisons_the_file() {
         drop(release);
         let name = path.display().to_string();
         let report = loop {
-            let report: String = reported.recv_timeout(Duration::from_secs(5)).expect("a loss is reported");
+            let report: String = reported.recv_timeout(PATIENCE).expect("a loss is reported");
             if report.contains(&name) {
                 break report;
             }
@@ -105,11 +105,11 @@ fn a_dropped_stream_writes_its_bytes_to_a_pipe() {
     for driver in drivers(4) {
         let (mut reader, writer) = std::io::pipe().unwrap();
         let mut stream = stream(File::from_fd(writer.into(), "pipe").unwrap(), &driver);
-        block_on(stream.write_all(&pattern(1 << 20))).unwrap();
+        block_on(stream.write_all(&ground::bytes(1 << 20, 1))).unwrap();
         drop((stream, driver));
         let mut bytes = Vec::new();
         reader.read_to_end(&mut bytes).unwrap();
-        assert!(bytes == pattern(1 << 20), "{}", bytes.len());
+        assert!(bytes == ground::bytes(1 << 20, 1), "{}", bytes.len());
     }
 }
 
@@ -117,7 +117,7 @@ fn a_dropped_stream_writes_its_bytes_to_a_pipe() {
 #[test]
 fn an_output_is_not_committed_without_the_bytes_of_a_dropped_copy() {
     for driver in drivers(4) {
-        let (dir, path) = temporary_file(&pattern(100_000));
+        let (dir, path) = temporary_file(ground::bytes(100_000, 1));
         let source = AsyncFile::new(File::open(&path).unwrap(), &driver);
         let output = Output::create(dir.path().join("copy")).unwrap();
         let target = AsyncFile::new(output.file().clone(), &driver);
@@ -157,14 +157,14 @@ fn an_output_is_not_committed_after_a_dropped_copy_that_failed() {
         // A call that no thread has started would not be made.
         std::thread::sleep(Duration::from_millis(20));
         let awaited = (!dropped).then_some(copy);
-        writer.write_all(&pattern(10_000)).unwrap();
+        writer.write_all(&ground::bytes(10_000, 1)).unwrap();
         drop(writer);
         if let Some(copy) = awaited {
             assert_eq!(block_on(copy).unwrap_err().kind(), ErrorKind::NoSpace);
         }
         wait_until_idle(&driver);
         match output.commit(Durability::None) {
-            Ok(_) => assert!(!dropped && std::fs::read(&path).unwrap() == pattern(5000)),
+            Ok(_) => assert!(!dropped && std::fs::read(&path).unwrap() == ground::bytes(5000, 1)),
             Err(error) => {
                 assert!(dropped && error.kind() == ErrorKind::Invalid, "{error}");
                 assert_eq!(std::fs::read(&path).unwrap(), b"old");

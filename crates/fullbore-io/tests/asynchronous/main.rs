@@ -15,8 +15,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::future::Future;
 use std::io::PipeWriter;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -28,7 +27,8 @@ use fullbore_io::asynchronous::{AsyncFile, AsyncStream, Backend, BlockingCall, D
 use fullbore_io::buf::{Buffer, Segment};
 use fullbore_io::error::ErrorKind;
 use fullbore_io::file::File;
-use fullbore_testkit::assert_eventually;
+use fullbore_testkit::ground::temporary_file;
+use fullbore_testkit::{PATIENCE, assert_eventually, ground, in_time};
 use futures_lite::future::{block_on, poll_once};
 
 use drivers::drivers;
@@ -61,14 +61,6 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Runs a test on another thread; fails with `why` if it has not ended after 20 s.
-#[track_caller]
-fn in_time(why: &str, test: impl FnOnce() + Send + 'static) {
-    let (done, ended) = channel();
-    std::thread::spawn(move || done.send(catch_unwind(AssertUnwindSafe(test))));
-    ended.recv_timeout(Duration::from_secs(20)).expect(why).unwrap();
-}
-
 /// Starts a call that has a thread and a place of the driver until the sender is dropped.
 fn blocking_call(driver: &Driver) -> (Sender<()>, BlockingCall<AsyncFile>) {
     let (release, released) = channel();
@@ -95,15 +87,4 @@ fn stream(file: File, driver: &Driver) -> AsyncStream {
 fn pipe(driver: &Driver) -> (AsyncFile, PipeWriter) {
     let (reader, writer) = std::io::pipe().unwrap();
     (AsyncFile::new(File::from_fd(reader.into(), "pipe").unwrap(), driver), writer)
-}
-
-fn temporary_file(bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("file");
-    std::fs::write(&path, bytes).unwrap();
-    (dir, path)
-}
-
-fn pattern(len: usize) -> Vec<u8> {
-    (0..len as u64).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect()
 }

@@ -29,10 +29,10 @@ fn use_a_file(driver: &Driver) {
     block_on(async {
         let open = move || OpenOptions::new().mode(Mode::Truncate).write_through(Durability::Data).open(path);
         let file = AsyncFile::open_with(driver, open).await.unwrap();
-        file.write_all_at(pattern(100_000), 0).await.0.unwrap();
+        file.write_all_at(ground::bytes(100_000, 1), 0).await.0.unwrap();
         file.sync_data().await.unwrap();
         let _ = file.file().drop_cache();
-        assert!(file.read_exact_at(vec![0; 100_000], 0).await.1 == pattern(100_000));
+        assert!(file.read_exact_at(vec![0; 100_000], 0).await.1 == ground::bytes(100_000, 1));
     });
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}: {:?}", driver.backend(), begun.elapsed());
 }
@@ -93,8 +93,10 @@ fn many_reads_of_one_pipe_receive_each_byte_once() {
 fn pending_writes_of_full_pipes_do_not_stop_files() {
     for driver in drivers(4) {
         let pipes: Vec<_> = (0..20).map(|_| full_pipe(&driver)).collect();
-        let mut writes: Vec<_> =
-            pipes.iter().map(|(_, file, _)| Box::pin(file.write_all_at(pattern(150_000), 0))).collect();
+        let mut writes: Vec<_> = pipes
+            .iter()
+            .map(|(_, file, _)| Box::pin(file.write_all_at(ground::bytes(150_000, 1), 0)))
+            .collect();
         for write in &mut writes {
             assert!(block_on(poll_once(write.as_mut())).is_none());
         }
@@ -107,7 +109,7 @@ fn pending_writes_of_full_pipes_do_not_stop_files() {
             });
             assert_eq!(block_on(write).0.unwrap(), 150_000);
             drop(file);
-            assert!(received.join().unwrap() == pattern(150_000), "{:?}", driver.backend());
+            assert!(received.join().unwrap() == ground::bytes(150_000, 1), "{:?}", driver.backend());
         }
     }
 }
@@ -148,7 +150,7 @@ fn pending_writes_of_named_pipes_and_terminals_do_not_stop_files() {
         in_time("the driver is stopped", move || {
             let files = ends.iter().map(|(_, file)| AsyncFile::new(file.clone(), &driver));
             let mut writes: Vec<_> = files
-                .map(|file| Box::pin(async move { file.write_all_at(pattern(1 << 20), 0).await.0 }))
+                .map(|file| Box::pin(async move { file.write_all_at(ground::bytes(1 << 20, 1), 0).await.0 }))
                 .collect();
             for write in &mut writes {
                 assert!(block_on(poll_once(write.as_mut())).is_none());
@@ -162,7 +164,7 @@ fn pending_writes_of_named_pipes_and_terminals_do_not_stop_files() {
                     bytes
                 });
                 assert_eq!(block_on(write).unwrap(), 1 << 20);
-                assert!(received.join().unwrap() == pattern(1 << 20), "{:?}", driver.backend());
+                assert!(received.join().unwrap() == ground::bytes(1 << 20, 1), "{:?}", driver.backend());
             }
         });
     }
@@ -227,14 +229,14 @@ fn a_copy_of_a_pipe_lets_other_calls_run() {
     let file = AsyncFile::new(File::open_write(&path).unwrap(), &driver);
     let copy = reader.copy_range(0..u64::MAX, &file, 0);
     let write = async {
-        writer.write_all_at(pattern(100_000), 0).await.0.unwrap();
+        writer.write_all_at(ground::bytes(100_000, 1), 0).await.0.unwrap();
         // The last writer closes the pipe, which ends the copy.
         drop(writer);
     };
     let both = futures_lite::future::zip(copy, write);
     let (copied, ()) = block_on(both);
     assert_eq!(copied.unwrap().bytes(), 100_000);
-    assert!(std::fs::read(&path).unwrap() == pattern(100_000));
+    assert!(std::fs::read(&path).unwrap() == ground::bytes(100_000, 1));
 }
 
 /// More of them than operations may be in flight.
@@ -346,7 +348,7 @@ fn a_forked_child_leaves_the_operations_of_its_parent_alone() {
             // SAFETY: ends the child.
             unsafe { libc::_exit(i32::from(!is_refused)) };
         }
-        let (mut status, end) = (0, Instant::now() + Duration::from_secs(20));
+        let (mut status, end) = (0, Instant::now() + PATIENCE);
         // SAFETY: waits for the child of this test.
         while unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) } == 0 {
             if Instant::now() > end {

@@ -12,7 +12,7 @@ use std::io::{Read as _, SeekFrom};
 fn long_slices_are_written_and_read_in_few_calls() {
     for driver in drivers(4) {
         let (_dir, path) = temporary_file(b"");
-        let data = pattern(5 << 20);
+        let data = ground::bytes(5 << 20, 1);
         let mut stream = stream(File::open_write(&path).unwrap(), &driver);
         block_on(async {
             let (mut sent, mut longest) = (0, 0);
@@ -74,7 +74,7 @@ fn the_position_after_a_failure_is_that_of_the_last_byte_before_it() {
 fn a_seek_waits_for_writes_on_tokio() {
     for driver in drivers(4) {
         let (_dir, path) = temporary_file(b"");
-        let data = pattern(300_000);
+        let data = ground::bytes(300_000, 1);
         let mut stream = stream(File::open_write(&path).unwrap(), &driver);
         tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
             tokio::io::AsyncWriteExt::write_all(&mut stream, &data).await.unwrap();
@@ -92,7 +92,7 @@ fn a_seek_waits_for_writes_on_tokio() {
 #[test]
 fn appended_and_piped_bytes_keep_their_order() {
     for driver in drivers(16) {
-        let data = pattern(200_000);
+        let data = ground::bytes(200_000, 1);
         let (_dir, path) = temporary_file(b"");
         let log = OpenOptions::new().mode(Mode::Append).open(&path).unwrap();
         let (mut reader, writer) = std::io::pipe().unwrap();
@@ -193,15 +193,15 @@ fn a_stream_reads_no_byte_of_a_pipe_ahead() {
         block_on(async {
             let mut bytes = [0; 100];
             assert!(poll_once(stream.read(&mut bytes[..5])).await.is_none());
-            std::io::Write::write_all(&mut writer, &pattern(300)).unwrap();
+            std::io::Write::write_all(&mut writer, &ground::bytes(300, 1)).unwrap();
             std::thread::sleep(Duration::from_millis(50));
             stream.read_exact(&mut bytes[..100]).await.unwrap();
-            assert_eq!(bytes, pattern(300)[..100]);
+            assert_eq!(bytes, ground::bytes(300, 1)[..100]);
             stream.read_exact(&mut bytes[..10]).await.unwrap();
             drop(writer);
             let mut rest = [0; 190];
             other.read_exact(&mut rest).unwrap();
-            assert_eq!(rest, pattern(300)[110..], "{:?}", driver.backend());
+            assert_eq!(rest, ground::bytes(300, 1)[110..], "{:?}", driver.backend());
         });
     }
 }

@@ -20,7 +20,7 @@ fn a_system_error_returns_the_buffer() {
 fn more_futures_than_the_limit_all_complete_on_tokio() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
     for driver in drivers(2) {
-        let want = pattern(400_000);
+        let want = ground::bytes(400_000, 1);
         let (_dir, path) = temporary_file(&want);
         let file = AsyncFile::new(File::open_write(&path).unwrap(), &driver);
         runtime.block_on(async {
@@ -46,7 +46,7 @@ fn no_operation_allocates_after_the_first() {
     // One thread only: the start of a second one, at any time, would allocate.
     for backend in [Backend::Threads, Backend::Auto] {
         let driver = Driver::new(DriverConfig { backend, in_flight: 4, threads: 1 }).unwrap();
-        let (_dir, path) = temporary_file(&pattern(65_536));
+        let (_dir, path) = temporary_file(ground::bytes(65_536, 1));
         let file = AsyncFile::new(File::open_write(&path).unwrap(), &driver);
         let mut buffer = vec![0u8; 4096];
         let mut counts = Vec::new();
@@ -159,7 +159,7 @@ fn open_async_equals_open() {
 #[test]
 fn ranges_are_copied_as_by_a_file() {
     for driver in drivers(4) {
-        let want = pattern(300_000);
+        let want = ground::bytes(300_000, 1);
         let (dir, path) = temporary_file(&want);
         let source = AsyncFile::new(File::open(&path).unwrap(), &driver);
         let target = AsyncFile::new(File::create_new(dir.path().join("copy")).unwrap(), &driver);
@@ -179,7 +179,7 @@ fn ranges_are_copied_as_by_a_file() {
 #[test]
 fn a_path_is_copied_whole_or_not_at_all() {
     on_both(|| async {
-        let want = pattern(300_000);
+        let want = ground::bytes(300_000, 1);
         let (dir, from) = temporary_file(&want);
         let mode = |path: &std::path::Path| fullbore_io::sys::stat(path).unwrap().permissions();
         let set = |path: &std::path::Path, mode| {
@@ -230,7 +230,7 @@ fn each_of_many_small_buffers_is_visited_a_few_times() {
         let (_dir, path) = temporary_file(b"");
         let file = AsyncFile::new(File::open_write(&path).unwrap(), &driver);
         let visits = Arc::new(AtomicUsize::new(0));
-        let want = pattern(BUFFERS * 4);
+        let want = ground::bytes(BUFFERS * 4, 1);
         let parts: Vec<_> = want.chunks(4).map(|part| Counted(part.to_vec(), visits.clone())).collect();
         let (result, mut parts) = block_on(file.write_all_at(parts, 0));
         assert_eq!(result.unwrap(), BUFFERS * 4);
@@ -251,7 +251,7 @@ fn each_of_many_small_buffers_is_visited_a_few_times() {
 #[test]
 fn a_copy_of_a_file_that_changes_meanwhile_fails() {
     use std::io::{Read as _, Write as _};
-    let (dir, from) = temporary_file(&pattern(1 << 20));
+    let (dir, from) = temporary_file(ground::bytes(1 << 20, 1));
     let to = dir.path().join("pipe");
     fullbore_testkit::ground::fifo(&to);
     let reader = std::thread::spawn({
@@ -299,7 +299,7 @@ fn a_direct_read_across_the_end_into_reserved_blocks_succeeds() {
     use fullbore_io::file::CachePolicy;
     fullbore_testkit::ground::everywhere(|directory| {
         let path = directory.join("file");
-        let data = pattern(94_720);
+        let data = ground::bytes(94_720, 1);
         std::fs::write(&path, &data[..94_208]).unwrap();
         let mut options = OpenOptions::new();
         options.mode(Mode::Open).access(Access::ReadWrite).cache(CachePolicy::Direct);

@@ -1,6 +1,7 @@
 //! The drivers of asynchronous files under test.
 
 use fullbore_io::asynchronous::{Backend, Driver, DriverConfig};
+use fullbore_testkit::ground::offers_rings;
 
 /// Returns one driver per available backend.
 pub(crate) fn drivers(in_flight: usize) -> Vec<Driver> {
@@ -10,7 +11,11 @@ pub(crate) fn drivers(in_flight: usize) -> Vec<Driver> {
     assert_ne!(auto.backend(), Backend::Auto);
     assert_eq!(auto.load(), (0, 0));
     match auto {
-        auto if auto.backend() == Backend::Threads => println!("skipped: {:?}", with(Backend::Uring).err()),
+        auto if auto.backend() == Backend::Threads => {
+            let refused = with(Backend::Uring).err();
+            assert!(!offers_rings(), "{refused:?}");
+            println!("skipped: {refused:?}");
+        }
         auto => drivers.push(auto),
     }
     drivers

@@ -15,8 +15,7 @@ use fullbore_io::engine::{self, Availability, CachePolicy, EngineConfig, IoQueue
 use fullbore_io::error::{Error, ErrorKind, Result};
 use fullbore_io::fault::{Fault, Plan};
 use fullbore_io::file::File;
-use fullbore_testkit::ground::{bytes, everywhere, write_file};
-use fullbore_testkit::or_skip;
+use fullbore_testkit::ground::{bytes, everywhere, supported_or_skip, write_file};
 
 /// Calls `test` on every file system for every transferring method and cache policy that works there.
 fn each(test: impl Fn(&Path, &'static Method, CachePolicy) + Sync) {
@@ -31,8 +30,10 @@ fn each_in(directory: &Path, mut test: impl FnMut(&'static Method, CachePolicy))
     let mut tested = 0;
     for &method in METHODS.iter().filter(|method| method.capabilities.transfers && method.name != "null") {
         for cache in policies(method) {
-            let what = format!("{} with cache={cache} in {}", method.name, path.display());
-            let Some(()) = or_skip(&what, engine::probe(method, &file, None, true, cache)) else { continue };
+            let what = format!("{} with cache={cache}", method.name);
+            let works = engine::probe(method, &file, None, true, cache);
+            let bypasses = cache != CachePolicy::Keep;
+            let Some(()) = supported_or_skip(directory, bypasses, &what, works) else { continue };
             tested += 1;
             test(method, cache);
         }

@@ -332,8 +332,7 @@ fn kernel_copies_move_any_range() {
             fs::write(&target, b"").unwrap();
             let to = File::open_write(&target).unwrap();
             let works = engine::probe(method, &to, Some(&from), true, CachePolicy::Keep);
-            let what = format!("{} in {}", method.name, directory.path().display());
-            let Some(()) = or_skip(&what, works) else { continue };
+            let Some(()) = supported_or_skip(directory.path(), false, method.name, works) else { continue };
             let config = EngineConfig { from: Some(&from), write: true, ..EngineConfig::reading(&to) };
             let mut queue = IoQueue::open(method, &config, None).unwrap();
             let middle = 5 * ALIGNMENT + 17;

@@ -111,11 +111,8 @@ fn a_file_with_longer_direct_blocks_is_not_transferred_directly() {
 /// A direct file under a plan, or `None` after printing the reason.
 fn direct(path: &Path, plan: &Plan) -> Option<File> {
     let (file, support) = File::open_write(path).unwrap().with_faults(plan).with_cache(CachePolicy::Direct);
-    if support != Support::Native {
-        println!("skipped: {}: {support}", path.display());
-        return None;
-    }
-    Some(file)
+    let native = if support == Support::Native { Ok(file) } else { Err(support) };
+    supported_or_skip(path, true, "direct", native)
 }
 
 #[test]
@@ -343,8 +340,7 @@ fn a_file_that_another_handle_does_not_share_is_explained() {
 
     use fullbore_io::file::{Mode, OpenOptions};
 
-    let directory = tempfile::tempdir().unwrap();
-    let path = write_file(directory.path(), "file", b"old");
+    let (_directory, path) = fullbore_testkit::ground::temporary_file(b"old");
     let hold = |share| fs::OpenOptions::new().read(true).share_mode(share).open(&path).unwrap();
     let held = |error: Error| {
         assert_eq!((error.kind(), error.path()), (ErrorKind::Locked, path.as_path()), "{error}");

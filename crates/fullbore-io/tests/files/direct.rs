@@ -18,14 +18,16 @@ fn direct(path: &Path) -> File {
 
 fn direct_on(path: &Path, device: &Plan) -> File {
     let (file, support) = File::open_write(path).unwrap().with_faults(device).with_cache(CachePolicy::Direct);
-    match support {
-        Support::Native => assert_eq!(file.cache_policy(), (CachePolicy::Direct, Support::Native)),
-        Support::Unsupported(reason) => {
-            println!("{}: direct: refused: {reason}", path.display());
-            assert_eq!(file.cache_policy().0, CachePolicy::Keep);
-        }
+    let refused = match support {
+        Support::Native => Ok(()),
+        Support::Unsupported(reason) => Err(reason),
         other => panic!("{other}"),
-    }
+    };
+    let policy = match supported_or_skip(path, true, "direct", refused) {
+        Some(()) => CachePolicy::Direct,
+        None => CachePolicy::Keep,
+    };
+    assert_eq!(file.cache_policy(), (policy, Support::Native));
     file
 }
 

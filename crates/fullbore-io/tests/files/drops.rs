@@ -18,37 +18,40 @@ fn a_dropping_handle_leaves_little_in_the_cache() {
         let path = directory.join("file");
         let data = bytes(40 << 20, 6);
         let created = File::create_new(&path).unwrap();
-        let (file, support) = created.with_cache(CachePolicy::DontCache);
+        let support = created.with_cache(CachePolicy::DontCache).1;
         println!("{}: drop: {support}", path.display());
-        if let Support::Unsupported(reason) = &support {
-            assert!(reason.contains("memory"), "{reason}");
-            return;
-        }
-        for (index, run) in data.chunks(100_000).enumerate() {
-            file.write_all_at(run, index as u64 * 100_000).unwrap();
-        }
-        drop(file);
-        // The flag drops written pages only at writeback.
-        created.sync_data().unwrap();
-        let after_writing = cached(&created, 40 << 20).unwrap();
-        assert!(after_writing <= 4 << 20, "{}: {after_writing} written bytes are cached", path.display());
-        created.drop_cache().unwrap();
-
-        let (file, _) = created.with_cache(CachePolicy::DontCache);
-        let mut most = 0;
-        let mut read = vec![0; 100_000];
-        for (index, run) in data.chunks(100_000).enumerate() {
-            let read = &mut read[..run.len()];
-            file.read_exact_at(read, index as u64 * 100_000).unwrap();
-            assert!(*read == *run);
-            if index % 20 == 0 {
-                most = most.max(cached(&created, 40 << 20).unwrap());
+        let dropping = match support {
+            Support::Unsupported(reason) => Err(reason),
+            _ => Ok(()),
+        };
+        assert!(dropping.as_ref().err().is_none_or(|reason| reason.contains("memory")), "{dropping:?}");
+        let Some(()) = supported_or_skip(directory, true, "dropping", dropping) else { return };
+        assert_little(format!("written to {}", path.display()), || {
+            let (file, _) = created.with_cache(CachePolicy::DontCache);
+            for (index, run) in data.chunks(100_000).enumerate() {
+                file.write_all_at(run, index as u64 * 100_000).unwrap();
             }
-        }
-        assert!(most <= 20 << 20, "{}: up to {most} bytes are cached", path.display());
-        drop(file);
-        let after_reading = cached(&created, 40 << 20).unwrap();
-        assert!(after_reading <= 4 << 20, "{}: {after_reading} read bytes are cached", path.display());
+            drop(file);
+            // The flag drops written pages only at writeback.
+            created.sync_data().unwrap();
+            (0, cached(&created, 40 << 20).unwrap())
+        });
+        assert_little(format!("read from {}", path.display()), || {
+            created.drop_cache().unwrap();
+            let (file, _) = created.with_cache(CachePolicy::DontCache);
+            let mut most = 0;
+            let mut read = vec![0; 100_000];
+            for (index, run) in data.chunks(100_000).enumerate() {
+                let read = &mut read[..run.len()];
+                file.read_exact_at(read, index as u64 * 100_000).unwrap();
+                assert!(*read == *run);
+                if index % 20 == 0 {
+                    most = most.max(cached(&created, 40 << 20).unwrap());
+                }
+            }
+            drop(file);
+            (most, cached(&created, 40 << 20).unwrap())
+        });
     });
 }
 
@@ -65,25 +68,21 @@ fn a_dropping_engine_leaves_little_in_the_cache() {
             let file = File::open(&path).unwrap();
             let method = method(name).unwrap();
             let works = engine::probe(method, &file, None, false, CachePolicy::DontCache);
-            let what = format!("{name} in {}", directory.display());
-            let Some(()) = fullbore_testkit::or_skip(&what, works) else { continue };
-            // Pages in use by another processor cannot be dropped, so a busy machine gets further attempts.
-            let mut seen = Vec::new();
-            while seen.len() < 3 && seen.last().is_none_or(|found| !little(*found)) {
-                seen.push(read_dropping(&file, method));
-            }
-            assert!(
-                seen.last().is_some_and(|found| little(*found)),
-                "{name} in {}: {seen:?}",
-                path.display()
-            );
+            let Some(()) = supported_or_skip(directory, true, name, works) else { continue };
+            assert_little(format!("{name} in {}", path.display()), || read_dropping(&file, method));
         }
     });
 }
 
-/// True if few bytes were cached, at most and at the end.
-fn little((most, left): (u64, u64)) -> bool {
-    most <= 20 << 20 && left <= 4 << 20
+/// Asserts that a run leaves few bytes in the cache, at most and at the end. Pages in use by another processor cannot be
+/// dropped, so a busy machine gets further attempts.
+fn assert_little(what: String, mut run: impl FnMut() -> (u64, u64)) {
+    let little = |&(most, left): &(u64, u64)| most <= 20 << 20 && left <= 4 << 20;
+    let mut seen = Vec::new();
+    while seen.len() < 3 && !seen.last().is_some_and(little) {
+        seen.push(run());
+    }
+    assert!(seen.last().is_some_and(little), "{what}: {seen:?}");
 }
 
 /// Reads a file sequentially with an engine that drops; returns the maximum of the cached bytes and those left.

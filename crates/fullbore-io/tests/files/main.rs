@@ -13,7 +13,9 @@ use fullbore_io::file::{
     Access, CachePolicy, Durability, File, Hint, Mode, OpenOptions, Output, Placement, Share, Support,
 };
 use fullbore_io::stream::FileStream;
-use fullbore_testkit::ground::{NULL, bytes, directories, everywhere, names, read_at, symlink, write_file};
+use fullbore_testkit::ground::{
+    NULL, bytes, directories, everywhere, names, read_at, supported_or_skip, symlink, write_file,
+};
 use fullbore_testkit::processes::alone;
 
 mod closing;

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use fullbore_testkit::ground::known_file_system;
+
 /// Number of kinds of operations.
 const KINDS: usize = 22;
 
@@ -46,7 +48,7 @@ impl OperationCounts {
         println!(
             "{} ({}): {total} operations in {:.1} s, {:.0}/s",
             directory.display(),
-            system(directory).unwrap_or("another file system"),
+            known_file_system(directory).unwrap_or("another file system"),
             time.as_secs_f64(),
             total as f64 / time.as_secs_f64(),
         );
@@ -57,7 +59,7 @@ impl OperationCounts {
 
     /// Fails if a file system refused an operation that its kind supports, or if a kind of operation never occurred.
     pub(crate) fn judge(&self, directory: &Path) {
-        let optional: &[&str] = match system(directory) {
+        let optional: &[&str] = match known_file_system(directory) {
             // Every file system refuses to clone partial blocks.
             Some("ext4") => &["clone_range"],
             Some("tmpfs") => &["clone_range", "zero_range"],
@@ -76,11 +78,4 @@ impl OperationCounts {
         }
         assert!(self.whole(), "{}: only {:?}", directory.display(), self.counts);
     }
-}
-
-/// Returns the file system's name if its abilities are known here; none is but some of Linux.
-pub(crate) fn system(directory: &Path) -> Option<&'static str> {
-    let name = fullbore_io::sys::file_system_kind_of(directory).unwrap().name();
-    let known = cfg!(target_os = "linux") && ["btrfs", "ext4", "tmpfs", "xfs"].contains(&name);
-    known.then_some(name)
 }

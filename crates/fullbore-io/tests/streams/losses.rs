@@ -8,7 +8,7 @@ use std::sync::{Mutex, mpsc};
 
 use fullbore_io::file::Mode;
 use fullbore_io::stream::on_loss;
-use fullbore_testkit::numbers;
+use fullbore_testkit::{PATIENCE, numbers};
 
 static LOSSES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
@@ -164,8 +164,8 @@ fn a_hook_that_loses_bytes_itself_does_not_deadlock() {
         lose();
         send.send("done").unwrap();
     });
-    assert_eq!(receive.recv_timeout(Duration::from_secs(20)), Ok("hook"));
-    assert_eq!(receive.recv_timeout(Duration::from_secs(20)), Ok("done"));
+    assert_eq!(receive.recv_timeout(PATIENCE), Ok("hook"));
+    assert_eq!(receive.recv_timeout(PATIENCE), Ok("done"));
 }
 
 // macOS has no /dev/full.

@@ -46,7 +46,7 @@ fn write(model: &mut Cursor<Vec<u8>>, data: &[u8]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
     fn random_work_equals_the_model(size in prop_oneof![Just(0usize), Just(1), 2..40usize, Just(256), Just(4096)],

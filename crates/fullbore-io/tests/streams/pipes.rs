@@ -11,7 +11,7 @@ use crate::rules::counted;
 #[cfg(target_os = "linux")]
 use fullbore_io::error::ErrorKind;
 #[cfg(target_os = "linux")]
-use fullbore_testkit::{ground::NULL, processes::traced};
+use fullbore_testkit::{ground::NULL, in_time, processes::traced};
 
 fn pipe() -> (FileStream, FileStream) {
     let (reader, writer) = std::io::pipe().unwrap();
@@ -194,15 +194,12 @@ fn offset_faults_count_the_bytes_of_a_pipe() {
 fn a_pipe_that_accepts_nothing_is_an_error() {
     const CHILD: &str = "FULLBORE_TEST_TAKES_NOTHING";
     if let Some(path) = std::env::var_os(CHILD) {
-        let (send, receive) = std::sync::mpsc::channel();
-        thread::spawn(move || {
+        let found = in_time("a write of nothing is repeated", move || {
             let mut stream = FileStream::new(File::open_write(&path).unwrap());
             stream.write_all(b"bytes").unwrap();
-            let kind = stream.flush().unwrap_err().kind();
-            send.send((kind, stream.close().unwrap_err().kind())).unwrap();
+            (stream.flush().unwrap_err().kind(), stream.close().unwrap_err().kind())
         });
-        let found = receive.recv_timeout(Duration::from_secs(20));
-        std::process::exit(if found == Ok((io::ErrorKind::WriteZero, ErrorKind::Io)) { 77 } else { 1 });
+        std::process::exit(if found == (io::ErrorKind::WriteZero, ErrorKind::Io) { 77 } else { 1 });
     }
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("pipe");

@@ -224,9 +224,7 @@ mod tests {
 
     #[test]
     fn an_error_names_the_problem_and_the_command_that_removes_the_profile() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("profile.json");
-        std::fs::write(&path, "no JSON").unwrap();
+        let (_directory, path) = fullbore_testkit::ground::temporary_file("no JSON");
         let error = Profile::load(&path).unwrap_err().to_string();
         assert!(error.contains("not a profile") && error.contains("delete"), "{error}");
     }
@@ -252,9 +250,8 @@ mod tests {
 
     #[test]
     fn a_profile_of_a_later_format_is_not_a_broken_one() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("profile.json");
-        std::fs::write(&path, r#"{"version": 2, "file_systems": []}"#).unwrap();
+        let (_directory, path) =
+            fullbore_testkit::ground::temporary_file(r#"{"version": 2, "file_systems": []}"#);
         let error = Profile::load(&path).unwrap_err().to_string();
         assert!(error.contains("newer version (format 2)") && !error.contains("delete"), "{error}");
     }
@@ -264,7 +261,7 @@ mod tests {
     fn a_pipe_is_no_profile() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("profile.json");
-        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        fullbore_testkit::ground::fifo(&path);
         let error = Profile::load(&path).unwrap_err();
         assert!(error.path() == path && error.to_string().contains("not a regular file"), "{error}");
     }

@@ -54,8 +54,7 @@ fn a_partly_read_file_that_changes_is_an_error() {
 
 #[test]
 fn a_pair_has_the_bytes_from_the_positions_of_its_files_on() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = write_file(directory.path(), "file", [7; 20]);
+    let (_directory, path) = fullbore_testkit::ground::temporary_file([7; 20]);
     let mut file = fs::File::open(&path).unwrap();
     file.seek(SeekFrom::Start(10)).unwrap();
     assert_eq!(Job::new().pair(file, &path).unwrap().skip([2, 0]).common_len(), Some(8));

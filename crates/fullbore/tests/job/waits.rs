@@ -59,8 +59,7 @@ fn a_cancelled_listing_of_differences_ends() {
 /// A file that is processed with a worker of the caller's own must not wait for the items before it, which may wait for it.
 #[test]
 fn items_with_workers_of_their_own_do_not_wait_for_one_another() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = write_file(directory.path(), "file", vec![b'\n'; 12 << 20]);
+    let (_directory, path) = fullbore_testkit::ground::temporary_file(vec![b'\n'; 12 << 20]);
     let mut lines = Vec::new();
     let emit = |found| {
         lines.push(found);

@@ -5,6 +5,7 @@ use fullbore::file::{Durability, File, Output};
 use fullbore::operation::Transform;
 use fullbore::pattern::{self, Progress};
 use fullbore::strategy::{Planner, Purpose, StrategySpec};
+use fullbore_testkit::ground::supported_or_skip;
 
 /// Transforms a file into an output; false if the strategy is unavailable.
 pub(crate) fn transform(
@@ -19,8 +20,8 @@ pub(crate) fn transform(
     let planned = match Planner::new(&spec).plan(Purpose::Transform, Some(source), len, Some(&target)) {
         Ok(planned) => planned,
         Err(error) if error.kind() == ErrorKind::Unsupported => {
-            println!("skipped: {strategy}: {error}");
-            return Ok(false);
+            let what = format!("{strategy}: {error}");
+            return Ok(supported_or_skip::<()>(source.path(), true, &what, Err(error)).is_some());
         }
         Err(error) => return Err(error),
     };

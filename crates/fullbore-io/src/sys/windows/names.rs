@@ -400,9 +400,7 @@ mod tests {
 
     #[test]
     fn a_read_only_file_is_removed_or_stays_read_only() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("file");
-        std::fs::write(&path, "").unwrap();
+        let (_directory, path) = fullbore_testkit::ground::temporary_file("");
         let access = fs::FILE_READ_ATTRIBUTES | fs::FILE_WRITE_ATTRIBUTES;
         let file = existing(&CURRENT_DIRECTORY, &path, access, 0).unwrap();
         let attributes = || attribute_bits(&file).unwrap();

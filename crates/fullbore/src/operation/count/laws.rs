@@ -129,7 +129,7 @@ fn cut(count: &Count, bytes: &[u8], places: &[usize], left_first: &dyn Fn(usize)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(1500))]
 
     #[test]
     fn counts_equal_those_of_one_character_at_a_time(

@@ -188,6 +188,14 @@ fn every_small_pair_with_pipes_is_compared_as_by_a_plain_loop() {
     }
 }
 
+/// Found by the property below.
+#[test]
+fn equal_files_of_one_read_by_mapping_and_by_dropping_are_equal() {
+    let dropping = Strategy { read_cache: CachePolicy::DontCache, ..strategy(82, 1535, 4, 7, "buffered") };
+    check([b"xxxxxx"; 2], [0, 0], None, [By::File; 2], [&dropping, &strategy(650, 1535, 4, 3, "mmap")])
+        .unwrap();
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 

@@ -365,9 +365,7 @@ mod tests {
     /// A copy of a journal's part, whose device flips a bit.
     #[test]
     fn a_difference_removes_journal_and_part() {
-        let directory = tempfile::tempdir().unwrap();
-        let from = directory.path().join("from");
-        std::fs::write(&from, vec![7; 3 * STRIPE as usize]).unwrap();
+        let (directory, from) = fullbore_testkit::ground::temporary_file(vec![7; 3 * STRIPE as usize]);
         let input = File::open(&from).unwrap();
         let held = HeldDir::open(directory.path()).unwrap();
         let copy = |plan: &Plan| {

@@ -282,9 +282,7 @@ mod tests {
 
     #[test]
     fn a_small_file_with_another_time_and_the_same_length_has_changed() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("file");
-        std::fs::write(&path, "some bytes").unwrap();
+        let (_directory, path) = fullbore_testkit::ground::temporary_file("some bytes");
         let (spec, progress) = (StrategySpec::default(), Progress::default());
         let (executor, file, mut worker) =
             (Executor::new(&spec, &progress), File::open(&path).unwrap(), Worker::default());
@@ -374,9 +372,9 @@ mod tests {
             }
         }
         const LEN: u64 = 40 << 20;
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("file");
-        std::fs::write(&path, [&[b'x'; 99][..], b"\n"].concat().repeat(LEN as usize / 100)).unwrap();
+        let (_directory, path) = fullbore_testkit::ground::temporary_file(
+            [&[b'x'; 99][..], b"\n"].concat().repeat(LEN as usize / 100),
+        );
         let (len, spec) =
             (path.metadata().unwrap().len(), StrategySpec { workers: Some(2), ..StrategySpec::default() });
         let (progress, mut found) = (Progress::default(), 0);
@@ -402,9 +400,7 @@ mod tests {
 
     #[test]
     fn the_memory_limit_holds_for_files_without_a_plan() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("file");
-        std::fs::write(&path, vec![b'x'; 3 << 19]).unwrap();
+        let (_directory, path) = fullbore_testkit::ground::temporary_file(vec![b'x'; 3 << 19]);
         let longest = |most: &mut usize, bytes: &[u8]| *most = bytes.len().max(*most);
         let merge = |one: &mut usize, two: usize| *one = two.max(*one);
         let records = crate::fold_fn(|| 0, longest, merge).split(Split::Delimiter(b'\n'));

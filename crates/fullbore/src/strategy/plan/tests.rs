@@ -74,9 +74,7 @@ fn mappings_of_the_same_length_are_one_contender() {
 /// The meter uses the blocks of a mapping in place; for the operations of a program each is copied.
 #[test]
 fn a_measured_mapping_is_not_chosen_for_operations_of_a_program() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("input");
-    std::fs::write(&path, vec![b'\n'; 4 << 20]).unwrap();
+    let (_directory, path) = fullbore_testkit::ground::temporary_file(vec![b'\n'; 4 << 20]);
     let input = File::open(&path).unwrap();
     let Ok(file_system) = key(&input) else { return println!("skipped: the file system has no identity") };
     let measured =

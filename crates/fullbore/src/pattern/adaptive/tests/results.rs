@@ -136,9 +136,7 @@ fn an_operation_that_cannot_be_cut_has_one_worker_under_every_model() {
 
 #[test]
 fn a_rule_for_folds_is_refused() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("input");
-    std::fs::write(&path, "a\nb\n").unwrap();
+    let (directory, path) = fullbore_testkit::ground::temporary_file("a\nb\n");
     let (input, output) =
         (File::open(&path).unwrap(), Output::replace(directory.path().join("output")).unwrap());
     let (by_lines, plain) = (AddOffset(Split::Delimiter(b'\n')), Strategy::plain());
@@ -170,9 +168,7 @@ impl Fold for Offsets {
 /// Parts in another order would hold the records that their ends cut.
 #[test]
 fn a_trial_of_a_fold_over_records_uses_the_parts_in_the_order_of_the_file() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("input");
-    std::fs::write(&path, b"some line\n".repeat(100_000)).unwrap();
+    let (_directory, path) = fullbore_testkit::ground::temporary_file(b"some line\n".repeat(100_000));
     let contender = |request| expected(Strategy { request, ..contender("buffered", 1) });
     let cached = [8192, 4096].map(contender).to_vec();
     let contenders = Contenders { cached, uncached: Vec::new() };
@@ -252,7 +248,7 @@ fn check_runs(bytes: &[u8], choice: RunStrategy<'_>, open: impl Fn(&dyn Fn(&File
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(48))]
 
     /// The results do not depend on the contenders, on the parts they get, or on the state of the page cache.
     #[test]
@@ -322,7 +318,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     /// The results do not depend on the request sizes and the numbers of workers that read a pipe.
     #[test]
