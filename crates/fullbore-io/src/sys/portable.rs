@@ -74,9 +74,6 @@ pub fn attribute_names(list: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// Lengths of the memory for a list of extended attributes: the first, and the largest.
 pub const ATTRIBUTE_LIST: (usize, usize) = (1 << 10, 1 << 20);
 
-/// Name of the attribute that holds a file's access control list.
-pub const ACCESS_LIST: &str = "system.posix_acl_access";
-
 /// As [`ATTRIBUTE_LIST`], for a value: named streams of Windows are long ones.
 pub const ATTRIBUTE_VALUE: (usize, usize) = (256, 64 << 20);
 

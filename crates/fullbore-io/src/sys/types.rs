@@ -7,6 +7,9 @@ use std::{fmt, io};
 
 use crate::buf::{Completion, Loan, Request};
 
+/// Name of the attribute that holds a file's access control list.
+pub const ACCESS_LIST: &str = "system.posix_acl_access";
+
 /// The kind of file that a path refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]

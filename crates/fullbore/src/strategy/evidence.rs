@@ -5,10 +5,30 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 use super::job::ProfileJob;
-use super::plan_input::Unallocated;
 use crate::operation::Split;
 use fullbore_io::engine::deep_method;
-use fullbore_io::size;
+use fullbore_io::file::Output;
+use fullbore_io::{size, sys};
+
+/// A kind of file system on which the blocks of a new file are not allocated before they are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unallocated {
+    /// It keeps its files in memory.
+    InMemory,
+    /// It may compress files.
+    Compressed,
+}
+
+impl Unallocated {
+    pub(super) fn of(output: &Output) -> Option<Self> {
+        let kind = sys::file_system_kind(output.file()).ok()?;
+        match (kind.is_in_memory(), kind.compresses()) {
+            (true, _) => Some(Self::InMemory),
+            (_, true) => Some(Self::Compressed),
+            _ => None,
+        }
+    }
+}
 
 /// One reason for a decision.
 #[derive(Debug, Clone, PartialEq)]

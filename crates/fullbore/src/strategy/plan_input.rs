@@ -2,11 +2,10 @@
 
 use fullbore_io::buf::{HUGE_PAGE, Pool};
 use fullbore_io::engine::{CachePolicy, deep_method};
-use fullbore_io::file::Output;
-use fullbore_io::{names, sys};
+use fullbore_io::names;
 use serde::{Deserialize, Serialize};
 
-use super::evidence::Serial;
+use super::evidence::{Serial, Unallocated};
 use super::fields::{BUDGET, Strategy};
 use super::job::{InputState, ProfileJob};
 
@@ -68,26 +67,6 @@ impl Target {
     /// True if workers write to their own places of a file.
     pub(super) fn is_file(self) -> bool {
         matches!(self, Self::New | Self::Existing)
-    }
-}
-
-/// A kind of file system on which the blocks of a new file are not allocated before they are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unallocated {
-    /// It keeps its files in memory.
-    InMemory,
-    /// It may compress files.
-    Compressed,
-}
-
-impl Unallocated {
-    pub(super) fn of(output: &Output) -> Option<Self> {
-        let kind = sys::file_system_kind(output.file()).ok()?;
-        match (kind.is_in_memory(), kind.compresses()) {
-            (true, _) => Some(Self::InMemory),
-            (_, true) => Some(Self::Compressed),
-            _ => None,
-        }
     }
 }
 

@@ -12,7 +12,7 @@ use super::open::{PathArg, permissions};
 use super::process::effective_user;
 use crate::sys::code::{Code, Result};
 #[cfg(target_os = "linux")]
-use crate::sys::portable::ACCESS_LIST;
+use crate::sys::types::ACCESS_LIST;
 use crate::sys::types::{FileKind, Status};
 
 impl From<FileType> for FileKind {

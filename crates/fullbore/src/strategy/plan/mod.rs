@@ -8,13 +8,11 @@ use std::sync::Arc;
 use super::choose::{Decision, choose};
 use super::contender::{Contender, Contenders};
 use super::contenders::contenders;
-use super::evidence::Evidence;
+use super::evidence::{Evidence, Unallocated};
 use super::fields::{BUDGET, Model, Strategy, buffered};
 use super::figure::Circumstances;
 use super::learned::Learned;
-use super::plan_input::{
-    ADAPTIVE, MIXED, PlanInput, Purpose, SMALL, Target, Unallocated, Units, reads_alike,
-};
+use super::plan_input::{ADAPTIVE, MIXED, PlanInput, Purpose, SMALL, Target, Units, reads_alike};
 use super::profile::{LazyProfile, key};
 use super::selection::{Adaptive, RunStrategy, Selection, Selections};
 use super::spec::StrategySpec;
