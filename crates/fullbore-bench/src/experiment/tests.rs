@@ -160,7 +160,7 @@ fn errors_name_the_key() {
 #[test]
 fn invalid_settings_of_an_action_are_named() {
     for (action, settings, word) in [
-        ("append", "record='0'", "record"),
+        ("append", "record='0'", "must be from 1"),
         ("append", "record='4K'\nsync='never'", "never"),
         ("command", "task='dance'\ntool='cp'\ncache='warm'", "count lines"),
         ("command", "task='copy'\ntool='rm'\ncache='warm'\noutput='new'", "tar"),
@@ -172,7 +172,7 @@ fn invalid_settings_of_an_action_are_named() {
         ("devices", "targets=2\nmode='striped'\nchunk='1000'", "a multiple of 4K"),
         ("devices", "targets=2\nmode='striped'\nstrategy='method=direct,workers=2,model=pool'", "depth"),
         ("devices", "mode='alone'", "targets"),
-        ("memory", "workers='0'", "workers"),
+        ("memory", "workers='0'", "not a number"),
         ("reread", "request='4K'\nmode='reread'\ndelay_ms=2.0", "at once"),
         ("reread", "request='4K'\nmode='prefetched'\ndelay_ms=-1.0", "delay_ms"),
         ("reread", "request='4K'\nmode='hopeful'", "hopeful"),
@@ -185,7 +185,6 @@ fn invalid_settings_of_an_action_are_named() {
     ] {
         let set = of_grid(&format!("action='{action}'\n{settings}"));
         let error = parse(&set, 1, 1).unwrap_err().to_string();
-        println!("{error}");
         assert!(error.contains(word), "{action} with {settings}: {error}");
     }
 }

@@ -258,17 +258,19 @@ fn an_append_only_directory_gets_new_files_alone() {
     let data = bytes(300_000, 1);
     dir.file("in", &data);
     dir.file("log/old", "old");
+    dir.file("long", bytes(9 << 20, 2));
     let copy = |words: &str| dir.run(&format!("copy {words}"));
-    let ended =
-        while_attributed(&dir.at("log"), "a", || ["in log/new", "in log/old", "-r tree log/tree"].map(copy));
-    let Some([new, old, tree]) = ended else { return };
+    let lines = ["in log/new", "in log/old", "-r tree log/tree", "--resume long log/long"];
+    let ended = while_attributed(&dir.at("log"), "a", || lines.map(copy));
+    let Some([new, old, tree, long]) = ended else { return };
     new.succeeds();
     old.fails(1, &["log/old"]);
     tree.fails(1, &["log/tree"]);
+    long.fails(1, &["log/long"]);
     assert!(dir.read("log/new") == data && dir.read("log/old") == b"old");
     let (hidden, named): (Vec<_>, _) =
         names(&dir.at("log")).into_iter().partition(|name| name.starts_with('.'));
-    assert!(named == ["new", "old"] && hidden.len() == 2, "{named:?} {hidden:?}");
+    assert!(named == ["new", "old"] && hidden.len() == 4, "{named:?} {hidden:?}");
 }
 
 #[test]

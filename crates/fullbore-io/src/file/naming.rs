@@ -314,6 +314,10 @@ pub(super) fn rename_to(
 /// Renames a file or a directory to a free name in the same directory.
 pub fn rename_new(directory: &Handle, part: &OsStr, name: &OsStr) -> sys::Result<()> {
     match sys::rename_new(directory, part, directory, name) {
+        // A second name could be given, but the first one could not be removed.
+        Err(Code::NOT_PERMITTED) if sys::inode_flags(directory).is_ok_and(|flags| flags.append_only) => {
+            return Err(Code::NOT_PERMITTED);
+        }
         // The file system does not support the flag, or a filter does not permit the call.
         Err(Code::INVALID | Code::NOT_IMPLEMENTED | Code::UNSUPPORTED | Code::NOT_PERMITTED) => {}
         other => return other,

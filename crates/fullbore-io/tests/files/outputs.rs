@@ -2,7 +2,7 @@
 
 use super::*;
 
-use fullbore_io::file::write;
+use fullbore_io::file::{HeldDir, write};
 
 #[test]
 fn bytes_that_a_stream_holds_prevent_the_commit() {
@@ -117,4 +117,21 @@ fn a_replacement_in_another_group_permits_no_more() {
         let found = fs::metadata(&path).unwrap();
         assert_eq!((found.gid(), found.mode() & 0o777), (NOBODY, limited), "{mode:o}");
     }
+}
+
+/// Somebody may plant a link after the name was found free, or its file removed.
+#[cfg(unix)]
+#[test]
+fn a_resumed_output_follows_no_planted_link() {
+    let directory = tempfile::tempdir().unwrap();
+    let elsewhere = directory.path().join("elsewhere");
+    std::os::unix::fs::symlink(&elsewhere, directory.path().join("name")).unwrap();
+    let held = HeldDir::open(directory.path()).unwrap();
+    let begin = |is_new| {
+        let output = Output::resumable_at(&held, "name".as_ref(), (is_new, false), |_, _| unreachable!());
+        output.unwrap_err().kind()
+    };
+    assert_eq!((begin(true), begin(false)), (ErrorKind::AlreadyExists, ErrorKind::Unsupported));
+    fs::write(&elsewhere, "").unwrap();
+    assert_eq!(begin(true), ErrorKind::AlreadyExists);
 }
