@@ -2,7 +2,7 @@
 
 use super::*;
 
-use fullbore_io::file::{HeldDir, write};
+use fullbore_io::file::write;
 
 #[test]
 fn bytes_that_a_stream_holds_prevent_the_commit() {
@@ -126,7 +126,7 @@ fn a_resumed_output_follows_no_planted_link() {
     let directory = tempfile::tempdir().unwrap();
     let elsewhere = directory.path().join("elsewhere");
     std::os::unix::fs::symlink(&elsewhere, directory.path().join("name")).unwrap();
-    let held = HeldDir::open(directory.path()).unwrap();
+    let held = fullbore_io::file::HeldDir::open(directory.path()).unwrap();
     let begin = |is_new| {
         let output = Output::resumable_at(&held, "name".as_ref(), (is_new, false), |_, _| unreachable!());
         output.unwrap_err().kind()

@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn entries_end_with_the_first_error() {
-        let (directory, path) = fullbore_testkit::ground::temporary_file("");
+        let (_directory, path) = fullbore_testkit::ground::temporary_file("");
         // A file without entries in the place of a directory.
         let file = open(&path, OpenFlags::READ, 0).unwrap();
         let entries: Vec<_> = Directory::new(file).unwrap().take(9).collect();
