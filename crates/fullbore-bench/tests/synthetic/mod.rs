@@ -114,15 +114,17 @@ impl Maker {
             let count = f64::from(streams);
             rate / count * (1.0 + 0.3 * f64::from(i) / count) / 1.15
         };
+        // Clocks count nanoseconds.
+        let clock = |seconds: f64| (seconds * 1e9).round() / 1e9;
         Sample {
             round,
-            start_s: self.clock,
+            start_s: clock(self.clock),
             bytes: count as u64 * bytes,
             seconds,
             requests: count as u64,
-            user_s: 0.15 * cpu,
-            system_s: 0.85 * cpu,
-            uncharged_s: Some(0.08 * cpu),
+            user_s: clock(0.15 * cpu),
+            system_s: clock(0.85 * cpu),
+            uncharged_s: Some(clock(0.08 * cpu)),
             minor_faults: Some(12),
             major_faults: Some(0),
             cached_before_bytes: Some(if is_cold { 0 } else { FILE }),
@@ -132,17 +134,17 @@ impl Maker {
             device_written_bytes: Some(0),
             depth_mean: Some(depth * 0.98),
             latency: Some(Latency {
-                p50_s: each,
-                p90_s: each * (0.9 + used),
-                p99_s: each * (1.2 + 0.5 / (1.0 - used)),
-                p999_s: each * (1.0 + 2.0 / (1.0 - used)),
+                p50_s: clock(each),
+                p90_s: clock(each * (0.9 + used)),
+                p99_s: clock(each * (1.2 + 0.5 / (1.0 - used))),
+                p999_s: clock(each * (1.0 + 2.0 / (1.0 - used))),
                 max_s: 1.0,
             }),
             phases: (labels.method == "uring").then(|| Phases {
-                submit_s: 1.2e-6 * count * noise,
-                queue_s: Some(4.0e-6 * count * depth * noise),
-                device_s: Some((law.fixed_s + request / law.bps) * count),
-                complete_s: 2.3e-6 * count * noise,
+                submit_s: clock(1.2e-6 * count * noise),
+                queue_s: Some(clock(4.0e-6 * count * depth * noise)),
+                device_s: Some(clock((law.fixed_s + request / law.bps) * count)),
+                complete_s: clock(2.3e-6 * count * noise),
                 device_requests: (count * (request / 131_072.0).ceil()) as u64,
                 merges: 3,
                 splits: (count * ((request / 131_072.0).ceil() - 1.0)) as u64,

@@ -38,6 +38,7 @@ pub fn search<'c, S: Search>(
         emit,
         path: input.path(),
         budget: choice.budget,
+        end: 0,
     };
     let (stats, enough) = ordered.run(&checked, choice, progress)?;
     if enough {
@@ -90,6 +91,8 @@ struct Ordered<'s, S, E> {
     emit: E,
     path: &'s Path,
     budget: u64,
+    /// The end of the last block whose results were emitted.
+    end: u64,
 }
 
 impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_, S, E> {
@@ -117,22 +120,23 @@ impl<S: Search, E: FnMut(S::Found) -> Result<ControlFlow<()>> + Send> Ordered<'_
             let end = offset + bytes.len() as u64;
             holding(|| reorder_buffer.insert(offset, end, weight, vec![Block { ends, end, found }]))
         });
-        let enough = reorder_buffer.had_enough();
-        let stats = match result {
-            Ok((stats, _)) => stats,
-            // The bytes that could not be read are not needed. A change concerns the bytes before, too.
-            Err(error) if enough && !matches!(error.kind(), ErrorKind::Changed | ErrorKind::Cancelled) => {
-                Stats::default()
-            }
-            Err(error) => return Err(error),
+        let (enough, finished) = (reorder_buffer.had_enough(), reorder_buffer.finish());
+        // A change concerns the bytes before, too.
+        let is_needed = |error: &Error| {
+            !enough || error.kind() == ErrorKind::Changed || error.offset().is_none_or(|at| at < self.end)
         };
-        reorder_buffer.finish()?;
-        Ok((stats, enough))
+        match result {
+            Err(error) if is_needed(&error) => Err(error),
+            result => {
+                finished.map(|()| (result.map_or_else(|_| Stats::default(), |(stats, _)| stats), enough))
+            }
+        }
     }
 
     /// Emits the results of the boundary before a block, then those of the block.
     fn next(&mut self, block: Block<S::Found>) -> Result<ControlFlow<()>> {
         let operation = self.operation;
+        self.end = block.end;
         let more = block.ends.extension(operation.delimiter(), operation.reach()) as u64;
         let is_too_long = |held: usize| held as u64 + more > self.budget / LONGEST;
         if is_too_long(self.boundary.bytes.len())

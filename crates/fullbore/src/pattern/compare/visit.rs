@@ -132,7 +132,8 @@ impl<R: Send, F: Fn(u64, &[u8], &[u8]) -> R + Sync, E: FnMut(R) -> Result<Contro
             self.differ.store(true, Ordering::Relaxed);
             if emit(made)?.is_break() {
                 self.enough.store(true, Ordering::Relaxed);
-                self.wanted.store(0, Ordering::Relaxed);
+                // The bytes of this block may still prove to be unreadable.
+                self.wanted.store(offset + 1, Ordering::Relaxed);
                 self.frontier.cancel();
             }
             drop(emit);

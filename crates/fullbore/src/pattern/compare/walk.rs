@@ -236,9 +236,10 @@ impl Worker<'_> {
             }
             let mut submitted = readers.iter_mut().try_for_each(|reader| reader.submit(due, &pending));
             submitted = submitted.and_then(|()| self.compare(&mut readers, due, offset, len));
+            // A difference before these bytes was found: they are not needed.
+            let is_needed = offset == 0 || self.visit.wanted(offset - 1);
             match submitted {
-                // Another worker found a difference before these bytes.
-                Err(error) if !self.visit.wanted(offset) && error.kind() != ErrorKind::Changed => break,
+                Err(error) if !is_needed && error.kind() != ErrorKind::Changed => break,
                 compared => compared?,
             }
             pending.pop_front();
