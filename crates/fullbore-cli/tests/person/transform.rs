@@ -303,7 +303,7 @@ fn an_overwritten_file_that_another_process_truncates_is_an_error() {
     assert_eventually("length", LEN as u64, || fs::metadata(&output).unwrap().len());
     File::options().write(true).open(&output).unwrap().set_len(1000).unwrap();
     drop(writer);
-    running.end().fails(3, &["out", "truncated while being written"]);
+    running.end().fails(3, &["out", "cannot write: truncated while being written"]);
 }
 
 #[cfg(target_os = "linux")]

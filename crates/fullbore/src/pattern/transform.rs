@@ -152,9 +152,10 @@ fn check_len(output: &Output, expected: RangeInclusive<u64>) -> Result<()> {
         return Ok(());
     }
     let file = output.file();
+    let changed = |what: &str| Err(Error::new(ErrorKind::Changed, "write", file.path(), what));
     match file.stamp()?.len {
-        len if len < *expected.start() => Err(Error::changed(file.path(), "truncated while being written")),
-        len if len > *expected.end() => Err(Error::changed(file.path(), "extended while being transformed")),
+        len if len < *expected.start() => changed("truncated while being written"),
+        len if len > *expected.end() => changed("extended while being transformed"),
         _ => Ok(()),
     }
 }
