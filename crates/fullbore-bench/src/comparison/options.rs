@@ -178,6 +178,40 @@ mod tests {
         }
     }
 
+    /// The definition, by exhaustive search.
+    fn brute(pattern: &[char], text: &[char]) -> bool {
+        match pattern.split_first() {
+            None => text.is_empty(),
+            Some((&'*', rest)) => (0..=text.len()).any(|taken| brute(rest, &text[taken..])),
+            Some((&c, rest)) => text.first().is_some_and(|&t| c == '?' || c == t) && brute(rest, &text[1..]),
+        }
+    }
+
+    /// All texts of up to `longest` letters.
+    fn texts(letters: &[char], longest: usize) -> Vec<Vec<char>> {
+        let mut all = vec![Vec::new()];
+        let mut last = all.clone();
+        for _ in 0..longest {
+            last = last
+                .iter()
+                .flat_map(|text| letters.iter().map(move |&c| text.iter().copied().chain([c]).collect()))
+                .collect();
+            all.extend(last.iter().cloned());
+        }
+        all
+    }
+
+    #[test]
+    fn matches_like_a_reference_glob() {
+        for pattern in texts(&['a', 'b', '*', '?'], 4) {
+            let glob = Glob::new(&pattern.iter().collect::<String>());
+            for text in texts(&['a', 'b', '/'], 4) {
+                let word: String = text.iter().collect();
+                assert_eq!(glob.matches(&word), brute(&pattern, &text), "{glob} {word}");
+            }
+        }
+    }
+
     #[test]
     fn whole_ids_with_slashes() {
         assert!(Glob::new("read/*/cold").matches("read/read/method=direct,request=4K/cold"));

@@ -79,10 +79,7 @@ fn the_owner_comes_before_the_rights_of_the_group() {
 #[test]
 fn names_of_a_shared_file_are_names_of_one_copy() {
     let dir = TestDir::new();
-    dir.directories(["xfs"]);
-    let make = "mkfs.xfs -q -m reflink=1";
-    let mounted = mount_image(make, &dir.at("image"), 400 << 20, &dir.at("xfs"));
-    let Some(_mounted) = or_skip("shared blocks", mounted) else { return };
+    let Some(_mounted) = mount_sharing(&dir, "xfs") else { return };
     dir.directories(["xfs/tree", "xfs/place"]);
     dir.file("xfs/tree/a", bytes(1 << 20, 1));
     fs::hard_link(dir.at("xfs/tree/a"), dir.at("xfs/tree/b")).unwrap();
@@ -98,10 +95,7 @@ fn names_of_a_shared_file_are_names_of_one_copy() {
 #[test]
 fn shared_blocks_give_no_rights() {
     let dir = TestDir::new();
-    dir.directories(["xfs"]);
-    let make = "mkfs.xfs -q -m reflink=1";
-    let mounted = mount_image(make, &dir.at("image"), 400 << 20, &dir.at("xfs"));
-    let Some(_mounted) = or_skip("shared blocks", mounted) else { return };
+    let Some(_mounted) = mount_sharing(&dir, "xfs") else { return };
     dir.directories(["xfs/place"]);
     for name in ["xfs/place/a", "xfs/place/b"] {
         dir.file(name, bytes(1 << 20, 1));

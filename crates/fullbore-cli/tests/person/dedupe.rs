@@ -212,8 +212,7 @@ fn reflinks_share_blocks_and_keep_the_rest() {
     assert_eq!(dir.names(), ["a", "b"], "no temporary files are left");
     #[cfg(target_os = "linux")]
     {
-        let mount = mount_image("mkfs.xfs -q", &dir.at("image"), 400 << 20, &dir.at("xfs"));
-        let Some(_mount) = or_skip("sharing blocks", mount) else { return };
+        let Some(_mount) = mount_sharing(&dir, "xfs") else { return };
         make(&dir.at("xfs"));
         let before = fs::metadata(dir.at("xfs/b")).unwrap();
         let text = dir.run("dedupe --link reflink xfs").succeeds().text();

@@ -10,8 +10,7 @@ fn inodes<const N: usize>(dir: &TestDir, names: [impl AsRef<str>; N]) -> [u64; N
 #[test]
 fn reflinks_leave_files_with_several_names() {
     let dir = TestDir::new();
-    let mount = mount_image("mkfs.xfs -q", &dir.at("image"), 400 << 20, &dir.at("xfs"));
-    let Some(_mount) = or_skip("sharing blocks", mount) else { return };
+    let Some(_mount) = mount_sharing(&dir, "xfs") else { return };
     dir.files(["xfs/1", "xfs/2", "xfs/3"], bytes(300_000, 1));
     fs::hard_link(dir.at("xfs/2"), dir.at("xfs/2h")).unwrap();
     let names = ["xfs/1", "xfs/2", "xfs/2h", "xfs/3"];

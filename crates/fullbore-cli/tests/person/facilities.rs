@@ -97,6 +97,13 @@ pub(crate) fn mount_image(make: &str, image: &Path, len: u64, place: &Path) -> R
     Mount::new(&["-o", "loop", image.to_str().unwrap()], place)
 }
 
+/// Mounts a file system whose files can share blocks in a directory of a test; `None`, with the reason printed, if that is not
+/// possible.
+pub(crate) fn mount_sharing(dir: &TestDir, place: &str) -> Option<Mount> {
+    let made = mount_image("mkfs.xfs -q -m reflink=1", &dir.at("image"), 400 << 20, &dir.at(place));
+    or_skip("sharing blocks", made)
+}
+
 /// Returns a command with an empty `/proc`; `None`, with the reason printed, if that is not possible.
 pub(crate) fn without_proc(command: &Command) -> Option<Command> {
     static POSSIBLE: OnceLock<bool> = OnceLock::new();

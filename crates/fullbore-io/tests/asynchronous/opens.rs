@@ -92,7 +92,9 @@ fn opening_a_pipe_does_not_block_the_executor() {
     let path = dir.path().join("pipe");
     fullbore_testkit::ground::fifo(&path);
     let mut open = Box::pin(AsyncFile::open(&path));
+    let begun = Instant::now();
     assert!(block_on(poll_once(open.as_mut())).is_none());
+    assert!(begun.elapsed() < Duration::from_secs(1));
     std::thread::sleep(Duration::from_millis(50));
     assert!(block_on(poll_once(open.as_mut())).is_none(), "opened without a writer");
     let writer = std::thread::spawn({

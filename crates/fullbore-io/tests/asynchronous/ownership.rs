@@ -96,7 +96,7 @@ fn many_waiting_transfers_are_dropped_as_fast_as_they_are_made() {
     // The newest first.
     while writes.pop().is_some() {}
     let dropped = begun.elapsed();
-    assert!(dropped < made * 20, "made in {made:?}, dropped in {dropped:?}");
+    assert!(dropped < made * 4, "made in {made:?}, dropped in {dropped:?}");
     assert_eq!(driver.load(), (0, 1));
     drop(release);
     block_on(first).unwrap_err();

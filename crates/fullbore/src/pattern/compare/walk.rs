@@ -234,11 +234,11 @@ impl Worker<'_> {
             if !self.visit.wanted(offset) {
                 break;
             }
-            let mut submitted = readers.iter_mut().try_for_each(|reader| reader.submit(due, &pending));
-            submitted = submitted.and_then(|()| self.compare(&mut readers, due, offset, len));
+            let submitted = readers.iter_mut().try_for_each(|reader| reader.submit(due, &pending));
+            let compared = submitted.and_then(|()| self.compare(&mut readers, due, offset, len));
             // A difference before these bytes was found: they are not needed.
             let is_needed = offset == 0 || self.visit.wanted(offset - 1);
-            match submitted {
+            match compared {
                 Err(error) if !is_needed && error.kind() != ErrorKind::Changed => break,
                 compared => compared?,
             }

@@ -1,7 +1,7 @@
 //! One file of an executor: a small one is read with one request, a large one by all workers according to a plan.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::trials::{TrialKind, TrialList};
@@ -11,6 +11,7 @@ use crate::operation::{Fold, Search, Split};
 use crate::pattern::fold::{fold, fold_bytes};
 use crate::pattern::progress::Stats;
 use crate::pattern::search::{search, search_bytes};
+use crate::pattern::threads::held;
 use crate::strategy::{
     Contenders, Plan, PlanInput, Planner, Purpose, RunStrategy, SMALL, Serial, Strategy, StrategySpec,
 };
@@ -47,8 +48,7 @@ impl Executor<'_> {
             Arrival::Other(input, len) => {
                 let purpose = if operation.is_hash() { Purpose::Hash } else { Purpose::Fold };
                 let terms = (purpose, operation.split(), operation.memory());
-                let held = AtomicU64::new(0);
-                self.with_plan(input, len, worker, terms, &held, |input, choice| {
+                self.with_plan(input, len, worker, terms, |input, choice| {
                     fold(operation, input, choice, self.progress)
                 })
                 .map(|(stats, state)| (state, stats))
@@ -64,7 +64,7 @@ impl Executor<'_> {
         operation: &S,
         input: &File,
         worker: &mut Worker,
-        mut emit: impl FnMut(S::Found) -> Result<ControlFlow<()>> + Send,
+        emit: impl FnMut(S::Found) -> Result<ControlFlow<()>> + Send,
     ) -> Result<Stats> {
         match self.at_once(input, worker)? {
             Arrival::Read(len) => {
@@ -73,14 +73,7 @@ impl Executor<'_> {
             }
             Arrival::Other(input, len) => {
                 let terms = (Purpose::Search, Split::Any, operation.memory());
-                let held = AtomicU64::new(0);
-                let emit = |found| {
-                    let start = Instant::now();
-                    let flow = emit(found);
-                    held.fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
-                    flow
-                };
-                self.with_plan(input, len, worker, terms, &held, |input, choice| {
+                self.with_plan(input, len, worker, terms, |input, choice| {
                     Ok((search(operation, input, choice, self.progress, emit)?, ()))
                 })
                 .map(|(stats, ())| stats)
@@ -124,15 +117,13 @@ impl Executor<'_> {
         Ok(Arrival::Read(small))
     }
 
-    /// Runs `job` with the strategy for a file that is not read at once. `held`: the nanoseconds in which its results were taken,
-    /// which may wait for other files.
+    /// Runs `job` with the strategy for a file that is not read at once.
     fn with_plan<T>(
         &self,
         input: File,
         len: Option<u64>,
         worker: &Worker,
         (purpose, split, memory): (Purpose, Split, BlockMemory),
-        held: &AtomicU64,
         job: impl FnOnce(&File, RunStrategy<'_>) -> Result<(Stats, T)>,
     ) -> Result<(Stats, T)> {
         if self.plain
@@ -189,15 +180,15 @@ impl Executor<'_> {
         if let Some(planned) = self.planned {
             planned(input.path(), &plan);
         }
-        let start = Instant::now();
+        let (start, before) = (Instant::now(), held());
         // The longest record does not depend on the other files.
         let choice = RunStrategy { budget: self.budget(), unneeded: &worker.unneeded, ..(&plan).into() };
         let result = job(&plan.handle(&input), choice)?;
         // A search that ended early measured less.
         if let Some((list, len)) = trial.filter(|(_, len)| result.0.bytes >= *len) {
-            // Other workers go on meanwhile.
-            let exclusive = if plan.strategy.workers == 1 { held.load(Ordering::Relaxed) } else { 0 };
-            let (whole, held) = (start.elapsed(), Duration::from_nanos(exclusive));
+            // The results may wait for those of other files. Other workers go on meanwhile.
+            let held = if plan.strategy.workers == 1 { held() - before } else { Duration::ZERO };
+            let whole = start.elapsed();
             if held < whole / 2 {
                 self.trials.lock().record(list, &plan.strategy, len, (whole - held).as_secs_f64());
             }
