@@ -274,13 +274,15 @@ mod tests {
 
     #[test]
     fn directories_share_the_space_above_the_reserve() {
-        let suggest = |free: u64, sharing: u64| {
+        let suggest = |total: u64, free: u64, sharing: u64| {
             let memory = 64 << 30;
-            test_files::suggest("d".as_ref(), memory, (free, sharing), 100 << 30, false, Needs::default())
+            test_files::suggest("d".as_ref(), memory, (free, sharing), total, false, Needs::default())
         };
-        let [one, two] = [1, 2].map(|sharing| suggest(11 << 30, sharing).unwrap());
+        let [one, two] = [1, 2].map(|sharing| suggest(50 << 30, 6 << 30, sharing).unwrap());
         assert!(one >= two && two >= 16 << 20, "{one} {two}");
-        assert!(suggest(10 << 30, 1).is_err());
+        assert!(suggest(50 << 30, 5 << 30, 1).is_err());
+        // A tenth of a large file system is more than anybody needs.
+        assert!(suggest(100 << 40, 11 << 30, 1).is_ok() && suggest(100 << 40, 9 << 30, 1).is_err());
     }
 
     #[test]

@@ -22,9 +22,6 @@ use fullbore::pattern::{self, Progress, Scope};
 use fullbore::strategy::{ADAPTIVE, Planner, Purpose, Strategy, StrategySpec};
 use fullbore::{Result, probe, size, sys};
 
-/// The reciprocal of the share of the file system that remains free.
-const LEFT_FREE: u64 = 10;
-
 /// Minimum length of a test file, in bytes.
 const SMALLEST: u64 = 16 << 20;
 
@@ -142,7 +139,7 @@ pub(crate) fn suggest(
     in_memory: bool,
     needs: Needs,
 ) -> Result<u64> {
-    let room = free.saturating_sub(total / LEFT_FREE) / sharing;
+    let room = free.saturating_sub(reserve(total)) / sharing;
     // Files of a file system in memory use the same memory as the page cache.
     let memory = if in_memory { memory / 4 } else { memory };
     let mut len = 1u64 << 30;
@@ -152,7 +149,12 @@ pub(crate) fn suggest(
     check(directory, len, free, total, needs).map(|()| len)
 }
 
-/// Refuses test files that would leave less than a tenth of the file system free.
+/// The bytes that test files leave free: a full file system is slower, and others need space.
+fn reserve(total: u64) -> u64 {
+    (total / 10).min(10_000_000_000)
+}
+
+/// Refuses test files that would leave less than the [`reserve`] free.
 pub(crate) fn check(directory: &Path, len: u64, free: u64, total: u64, needs: Needs) -> Result<()> {
     let needed = needs.bytes(len);
     if len < SMALLEST {
@@ -160,10 +162,11 @@ pub(crate) fn check(directory: &Path, len: u64, free: u64, total: u64, needs: Ne
         return Err(Error::new(ErrorKind::Invalid, "measure", directory, what)
             .advise(format!("set --size to {} or more", size::exact(SMALLEST))));
     }
-    if free.saturating_sub(needed) < total / LEFT_FREE {
+    if free.saturating_sub(needed) < reserve(total) {
         let what = format!(
-            "{} of test files would leave less than a tenth of the file system free ({} of {} are free now)",
+            "{} of test files would leave less than {} free ({} of {} are free now)",
             size::human(needed),
+            size::human(reserve(total)),
             size::human(free),
             size::human(total)
         );

@@ -130,7 +130,7 @@ fn unmeasurable_directories_are_rejected_first() {
     dir.directories(["taken"]);
     for (words, told) in [
         ("bench --dir . --size 1K", ["too small", "--size"]),
-        ("bench --dir . --size 1000T", ["less than a tenth", "--size"]),
+        ("bench --dir . --size 1000T", ["would leave less than", "--size"]),
         ("bench --dir . --time 1", ["--time"; 2]),
         ("bench --dir missing", ["missing", "--dir"]),
         ("bench run devices --dir . --dir taken/..", ["taken/..", "twice"]),
