@@ -36,6 +36,7 @@ impl MemoryCgroup {
         static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let group = parent.join(format!("fullbore-{}-{number}", std::process::id()));
+        remove_stale(parent);
         let (temporary, ()) = Temporary::make(group.clone(), |path| {
             fs::create_dir(path).map_err(|error| refuse(format!("{}: {error}", path.display())))
         })?;
@@ -71,6 +72,19 @@ impl Drop for CgroupGuard<'_> {
     fn drop(&mut self) {
         // If the system refuses, the process stays limited; the figures remain correct.
         let _ = join(&self.0.own_cgroup, &std::process::id().to_string());
+    }
+}
+
+/// Removes the groups of runs that a signal ended inside: nobody is in them, or only processes that have ended.
+fn remove_stale(parent: &Path) {
+    let Ok(groups) = fs::read_dir(parent) else { return };
+    for group in groups.flatten() {
+        let name = group.file_name();
+        let process = name.to_str().and_then(|name| name.strip_prefix("fullbore-")?.split_once('-'));
+        // The system refuses to remove a group with members.
+        if process.is_some_and(|(process, _)| !Path::new(sys::PROC).join(process).exists()) {
+            let _ = fs::remove_dir(group.path());
+        }
     }
 }
 

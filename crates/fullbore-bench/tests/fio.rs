@@ -296,6 +296,11 @@ fn unsupported_options_are_rejected_with_line() {
     let jobs = fullbore_bench::experiment::describe(&numbered.toml).unwrap();
     let jobs: Vec<_> = jobs.iter().map(|(one, _)| one.name.as_str()).collect();
     assert_eq!(jobs, ["x: a", "x: a (2)", "x: a (2) (2)"]);
+    // Many of one name take no longer than others; options of [global] sections are limited in all.
+    let many = import(&"[a]\n".repeat(20_000), "x").unwrap();
+    assert!(many.toml.contains("\"x: a (20000)\""));
+    let global = format!("[global]\n{}{}", "bs=4k\n".repeat(5000), "[a]\n".repeat(7500));
+    assert!(import(&global, "x").unwrap_err().to_string().contains("[global]"));
     let durable = "[a]\nioengine=psync\nrw=write\noverwrite=1\ndirect=1\nsync=dsync\n";
     let durable = import(durable, "x").unwrap();
     assert!(durable.toml.contains("method=through,cache=direct,"), "{}", durable.toml);

@@ -158,6 +158,26 @@ fn another_device_limits_by_its_own_figures() {
 }
 
 #[test]
+fn the_page_cache_merges_sequential_requests() {
+    let cold = |bytes, order: &str| {
+        let labels = Labels { cache: Some(CacheState::Cold), ..cached("buffered", bytes, 1) };
+        let labels = Labels { order: Some(order.into()), ..labels };
+        cell(labels, 700e6, 0.01, &mut Xoshiro256::seeded(bytes))
+    };
+    let device = Some(DeviceLimits { requests_per_s: 3000.0, bytes_per_s: 131_072_000.0 });
+    for (order, rate, limit) in [
+        ("sequential", 131_072_000.0, Limit::DeviceBandwidth),
+        ("random", 3000.0 * 16_384.0, Limit::DeviceRequests),
+    ] {
+        let model = Model::fit(&SIZES.map(|bytes| cold(bytes, order)), 4);
+        let words = ["request=16K", "method=buffered", "cache=cold", &format!("order={order}")];
+        let query = Query::parse("read", &words.map(str::to_owned)).unwrap();
+        let found = model.predict(&Query { device, ..query }).unwrap();
+        assert!((found.rate.value / rate - 1.0).abs() < 0.01 && found.limit == limit, "{order}: {found:?}");
+    }
+}
+
+#[test]
 fn the_workers_of_a_striped_file_serve_all_disks() {
     let model = Model::fit(&simulated(&[1], 0.01), 4);
     let disks = Query { disks: Some(16), depth: 128, ..query("64K", 1) };

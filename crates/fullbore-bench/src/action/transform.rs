@@ -190,7 +190,8 @@ impl Workload for TransformWorkload {
             TestFiles::evict_from_cache(&old)?;
         }
         let _inside = self.limit.as_ref().map(MemoryCgroup::enter).transpose()?;
-        Precondition::reading(self.spec.cache).prepare(vec![(input, 0..len)])
+        let expected = Precondition::reading(self.spec.cache).prepare(vec![(input, 0..len)])?;
+        Ok(expected.of_tool(&self.labels()))
     }
 
     fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {

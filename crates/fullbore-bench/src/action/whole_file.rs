@@ -94,7 +94,8 @@ impl WholeFileWorkload {
     fn establish(&self, inputs: &[File], context: &RunContext<'_>) -> Result<ExpectedState> {
         context.check_device(self.spec.cache == Some(CacheState::Cold))?;
         let whole = |input: &File| Ok((input.clone(), 0..input.len()?));
-        Precondition::reading(self.spec.cache).prepare(inputs.iter().map(whole).collect::<Result<_>>()?)
+        let inputs = inputs.iter().map(whole).collect::<Result<_>>()?;
+        Ok(Precondition::reading(self.spec.cache).prepare(inputs)?.of_tool(&self.labels()))
     }
 
     fn output(input: &File, context: &RunContext<'_>) -> Result<Output> {
@@ -277,6 +278,9 @@ pub(super) fn small_files(given: Settings) -> ParsedWorkload {
         return Err("size: expected at least one byte".into());
     }
     let requested = RequestedStrategy::new(&spec.strategy, None, None)?;
+    if !Executor::new(&requested.spec, &Progress::default()).is_plain() {
+        return Err("strategy: small files have one access method: only workers can be set".into());
+    }
     Ok(Box::new(SmallFilesWorkload { spec, requested, files: Vec::new() }))
 }
 
@@ -341,6 +345,7 @@ impl Workload for SmallFilesWorkload {
             ranges: self.files.iter().map(|file| (file.clone(), whole.clone())).collect(),
             cache: self.spec.cache,
             device: precondition.device(),
+            fills_page_cache: false,
         })
     }
 

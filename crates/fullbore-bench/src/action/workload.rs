@@ -12,7 +12,7 @@ use fullbore::pattern::{Order, Progress, Stats};
 use fullbore::probe::DeviceNumber;
 
 use crate::clock::Clock;
-use crate::document::{CacheState, Labels, Latency, Phases};
+use crate::document::{CacheState, FileState, Labels, Latency, Phases};
 use crate::stats::Course;
 use crate::test_files::{Needs, TestFiles};
 
@@ -31,6 +31,8 @@ pub(crate) struct RunContext<'a> {
     pub(crate) seed: u64,
     /// Path of the program `fullbore` itself, if known.
     pub(crate) program: Option<&'a Path>,
+    /// True if the host takes back free memory, and provides it again when it is next used.
+    pub(crate) returns_free_memory: bool,
 }
 
 impl RunContext<'_> {
@@ -78,6 +80,7 @@ impl<'a> RunContext<'a> {
             earlier: 0.0,
             seed: 1,
             program: None,
+            returns_free_memory: false,
         }
     }
 }
@@ -222,6 +225,17 @@ pub(crate) struct ExpectedState {
     /// Expected page-cache state when the clock starts.
     pub(crate) cache: Option<CacheState>,
     pub(crate) device: DeviceIo,
+    /// True if the run adds about as many bytes to the page cache as it moves.
+    pub(crate) fills_page_cache: bool,
+}
+
+impl ExpectedState {
+    /// Returns the state for a tool, whose reads may bypass the page cache, and whose output may be new.
+    pub(super) fn of_tool(mut self, labels: &Labels) -> Self {
+        self.fills_page_cache &= !labels.bypasses_cache();
+        self.fills_page_cache |= matches!(labels.file_state, Some(FileState::Extended | FileState::New));
+        self
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

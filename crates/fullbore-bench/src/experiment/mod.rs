@@ -8,7 +8,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use fullbore::engine::deep_method;
@@ -53,15 +53,31 @@ pub(crate) fn parse(
     let document: Document = toml::from_str(text).map_err(|error| ExperimentError(error.to_string()))?;
     let mut described = Vec::new();
     let mut trials: Vec<Trial> = Vec::new();
-    let mut ids = BTreeSet::new();
+    let mut ids: BTreeMap<String, TrialTerms> = BTreeMap::new();
     for experiment in document.experiment {
         if described.iter().any(|known: &Experiment| known.name == experiment.name) {
             let what = format!("experiment {}: the name is given twice: rename one", experiment.name);
             return Err(ExperimentError(what));
         }
         for one in &experiment.grid {
-            let expanded = expand(&experiment.name, one, processors, directories)?;
-            trials.extend(expanded.into_iter().filter(|trial| ids.insert(trial.id.clone())));
+            for trial in expand(&experiment.name, one, processors, directories)? {
+                let terms = trial.terms();
+                match ids.get(&trial.id) {
+                    None => {
+                        ids.insert(trial.id.clone(), terms);
+                        trials.push(trial);
+                    }
+                    Some(known) if *known == terms => {}
+                    Some(_) => {
+                        let what = format!(
+                            "experiment {}: two grids have the trial {}, with another {JOB}, {RAMP} or {SAMPLE}: leave \
+                             one out, or move it to an experiment of its own",
+                            experiment.name, trial.id
+                        );
+                        return Err(ExperimentError(what));
+                    }
+                }
+            }
             if trials.len() > MOST_CELLS {
                 let what = format!("more than {MOST_CELLS} trials, the limit of a document: leave some out");
                 return Err(ExperimentError(what));
@@ -116,16 +132,25 @@ pub(crate) struct Trial {
     pub(crate) workload: Box<dyn Workload>,
 }
 
+/// Job, ramp and sample of a trial, which its id leaves out.
+type TrialTerms = (String, f64, Option<f64>);
+
 impl Trial {
+    fn terms(&self) -> TrialTerms {
+        (self.job.clone(), self.ramp, self.sample)
+    }
+
     /// Replaces a trial for all contenders by one for each; without any it remains, and its cell states the reason.
     pub(crate) fn into_contenders(self, context: &RunContext<'_>) -> Vec<Self> {
         let Ok(Some(contenders)) = self.workload.contenders(context) else { return vec![self] };
         if contenders.is_empty() {
             return vec![self];
         }
-        let standing = self.workload.labels().strategy.unwrap_or_default();
+        let standing = format!("/{}", self.workload.labels().strategy.unwrap_or_default());
+        // The id of a trial that stands for all by default lacks its strategy.
+        let id = if self.id.contains(&standing) { self.id.clone() } else { self.id.clone() + &standing };
         let one = |Contender { strategy, workload }: Contender| Self {
-            id: self.id.replacen(&format!("/{standing}"), &format!("/{strategy}"), 1),
+            id: id.replacen(&standing, &format!("/{strategy}"), 1),
             experiment: self.experiment.clone(),
             job: self.job.clone(),
             ramp: self.ramp,
@@ -161,6 +186,9 @@ const SYSTEM: &str = "system";
 pub(crate) const DAY: f64 = 86_400.0;
 
 const MOST_TRIALS: usize = 10_000;
+
+/// The longest text of a trial's settings: each combination of a grid has a copy.
+const MOST_TEXT: usize = 4096;
 
 /// The systems that a grid can be limited to, by the names of [`std::env::consts::OS`].
 const SYSTEMS: [&str; 4] = ["freebsd", "linux", "macos", "windows"];
@@ -207,12 +235,25 @@ pub(super) fn expand(
     if count > MOST_TRIALS {
         return Err(wrong(format!("a grid has {count} combinations; at most {MOST_TRIALS} can be measured")));
     }
+    let longest = |value: &Value| values(value).iter().map(|value| value.to_string().len()).max();
+    let text: usize = grid.iter().map(|(key, value)| key.len() + longest(value).unwrap_or(0)).sum();
+    if text > MOST_TEXT {
+        return Err(wrong(format!(
+            "the settings of a trial have {text} characters; at most {MOST_TEXT} are read"
+        )));
+    }
     combinations(&grid)
         .into_iter()
         .map(|settings| {
             let settings = substitute(settings, processors, directories);
             let id = format!("{experiment}/{name}{}", id_suffix(&settings));
             let workload = (action.parse)(settings).map_err(|error| wrong(format!("{name}: {error}")))?;
+            if sample.is_some() && !workload.elastic() {
+                return Err(wrong(format!("{name} measures whole runs: leave {SAMPLE} out")));
+            }
+            if ramp > 0.0 && workload.is_continuous() {
+                return Err(wrong(format!("{name} measures the burst, too: leave {RAMP} out")));
+            }
             Ok(Trial { id, experiment: experiment.into(), job: job.clone(), ramp, sample, workload })
         })
         .collect()

@@ -85,6 +85,10 @@ fn absurd_values_are_rejected() {
         ("action='devices'\ntargets='9999999999999999999'", "targets"),
         ("action='memory'\nsample_seconds=inf", "sample_seconds"),
         ("action='memory'\nramp_seconds=1e20", "ramp_seconds"),
+        ("action='scan'\ncache='warm'\nsample_seconds=60", "sample_seconds"),
+        ("action='sustained'\nstrategy='method=direct,request=1M'\nramp_seconds=1", "ramp_seconds"),
+        ("action='small-files'\nstrategy='method=mmap,workers=4'", "workers"),
+        (&format!("action='read'\nrequest=['4K', '{}']", "4".repeat(5000)), "characters"),
         ("action='memory'\nworkers='300'", "workers"),
         ("action='append'\nrecord='1T'", "record"),
         ("action='transform'\noperation='shift:10'\nmemory_limit='4K'", "memory_limit"),
@@ -94,6 +98,31 @@ fn absurd_values_are_rejected() {
         let error = parse(&of_grid(grid), 1, 1).unwrap_err().to_string();
         assert!(error.contains(word), "{error}");
     }
+}
+
+#[test]
+fn grids_that_differ_only_outside_the_id_are_rejected() {
+    let two = |first: &str, second: &str| {
+        let grid = "action='read'\nrequest='4K'";
+        let text = format!("{}\n{first}\n[[experiment.grid]]\n{grid}\n{second}", of_grid(grid));
+        parse(&text, 1, 1).map(|(_, trials)| trials.len())
+    };
+    assert_eq!(two("ramp_seconds=5", "ramp_seconds=5").unwrap(), 1);
+    for (first, second) in [("", "ramp_seconds=5"), ("sample_seconds=1", ""), ("job='scan'", "")] {
+        let error = two(first, second).unwrap_err().to_string();
+        assert!(error.contains("/request=4K"), "{error}");
+    }
+}
+
+#[test]
+fn the_contenders_of_a_default_have_ids_of_their_own() {
+    let (file_sets, progress) = ([], fullbore::pattern::Progress::default());
+    let context = RunContext::of(&file_sets, &progress);
+    let trial = parse(&of_grid("action='memory'"), 1, 1).unwrap().1.remove(0);
+    let ids: Vec<String> = trial.into_contenders(&context).into_iter().map(|trial| trial.id).collect();
+    assert_eq!(ids[0], "a/memory/workers=1");
+    assert!(ids.windows(2).all(|two| two[0] != two[1]), "{ids:?}");
+    assert_eq!(ids.len() > 1, fullbore::probe::processors() > 1);
 }
 
 #[test]

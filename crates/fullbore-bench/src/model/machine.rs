@@ -234,7 +234,10 @@ impl Path {
             };
         };
         if let Some(device) = device {
-            cap((load.disks * device.requests_per_s * load.bytes, 0.0), Limit::DeviceRequests);
+            // The page cache merges sequential requests.
+            if self.key.bypasses_cache() || self.key.is_random() {
+                cap((load.disks * device.requests_per_s * load.bytes, 0.0), Limit::DeviceRequests);
+            }
             cap((load.disks * device.bytes_per_s, 0.0), Limit::DeviceBandwidth);
         }
         let busy = match self.on_processor {

@@ -134,7 +134,7 @@ impl ActiveCell {
         self.moment = seconds;
         let rate = median(&self.rates()).unwrap_or(self.rate);
         self.span = (rate * seconds) as u64;
-        if self.workload.elastic() || self.sample.is_some() {
+        if self.workload.elastic() {
             self.cost = self.cost.max(seconds + self.ramp);
         }
     }

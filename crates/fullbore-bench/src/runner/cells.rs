@@ -205,6 +205,15 @@ impl Cells {
         }
     }
 
+    /// True if a document has samples of any cell.
+    pub(super) fn has_results(&self) -> bool {
+        self.active.iter().any(|one| !one.cell.samples.is_empty() || one.pilot.is_some())
+    }
+
+    pub(super) fn samples(&self) -> usize {
+        self.active.iter().map(|one| one.cell.samples.len()).sum()
+    }
+
     /// Returns the number of rounds of earlier samples.
     pub(super) fn rounds(&self) -> u32 {
         let samples = self.active.iter().flat_map(|one| &one.cell.samples);
@@ -213,7 +222,7 @@ impl Cells {
 
     /// Runs each cell a few times to determine its speed, the most important first. A run of a slow device that takes as
     /// long as a sample is the cell's first one; the others are not kept. If the storage is so slow that this takes long,
-    /// the other cells are left out.
+    /// the other cells are left out. `report` is called before each cell, with its id.
     ///
     /// # Errors
     /// Only the run's cancellation; the error of a cell is recorded in it.
@@ -224,7 +233,7 @@ impl Cells {
         may_leave_out: bool,
         context: (&RunContext<'_>, &DeviceLimits),
         iteration: &mut u64,
-        mut observe: impl FnMut(&str),
+        mut report: impl FnMut(&Self, &str),
     ) -> Result<()> {
         let (time, round) = (deadline.left(), self.rounds());
         let mut sampled = 0.0;
@@ -256,7 +265,8 @@ impl Cells {
                 one.leave_out();
                 continue;
             }
-            observe(&one.cell.id);
+            report(self, &self.active[index].cell.id);
+            let one = &mut self.active[index];
             *iteration += 1;
             match one.calibrate(*iteration, context) {
                 Ok(true) => {

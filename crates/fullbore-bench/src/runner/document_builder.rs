@@ -110,10 +110,23 @@ impl DocumentBuilder {
         self.run.notes.extend(host::shared_devices(facts));
         self.run.notes.extend(host::missing_without_root());
         self.run.notes.extend(host::returned_memory(machine));
+        // Those of earlier parts of the run that this one does not repeat: of limits that were withdrawn.
+        let earlier = self.before.as_ref().map(|before| before.run.notes.clone()).unwrap_or_default();
+        self.note(earlier);
     }
 
+    /// Returns the number of samples of the closed sets.
+    pub(super) fn samples(&self) -> usize {
+        self.cells.iter().map(|cell| cell.samples.len()).sum()
+    }
+
+    /// Adds notes, each once.
     pub(super) fn note(&mut self, notes: Vec<String>) {
-        self.run.notes.extend(notes);
+        for note in notes {
+            if !self.run.notes.contains(&note) {
+                self.run.notes.push(note);
+            }
+        }
     }
 
     /// Adds the experiments of a set, each once.

@@ -82,6 +82,7 @@ pub fn run(options: &Options, progress: &Progress, mut observe: impl FnMut(Event
         earlier: builder.earlier(),
         seed: options.seed,
         program: options.program.as_deref(),
+        returns_free_memory: machine.returns_free_memory,
     };
     builder.set_environment(&facts, &machine, &file_sets);
     builder.check_environment()?;
@@ -218,9 +219,19 @@ fn create_file_sets(
     // Directories of one file system share its free space, which was read before any file was made.
     let device = |path: &PathBuf| fullbore::sys::stat(path).map_or(0, |stat| stat.dev);
     let devices: Vec<u64> = options.directories.iter().map(device).collect();
+    if let Some(size) = options.size {
+        // All of them, before anything is written.
+        let mut planned = BTreeMap::new();
+        for (index, (directory, facts)) in options.directories.iter().zip(facts).enumerate() {
+            let ((total, free), needs) = (host::room(facts), needs_of(needs, index));
+            let planned: &mut u64 = planned.entry(devices[index]).or_default();
+            test_files::check(directory, size, free.saturating_sub(*planned), total, needs)?;
+            *planned += needs.bytes(size);
+        }
+    }
     let mut planned = BTreeMap::new();
     for (index, (directory, facts)) in options.directories.iter().zip(facts).enumerate() {
-        let needs = if index == 0 { needs } else { Needs { written: needs.written, ..Needs::default() } };
+        let needs = needs_of(needs, index);
         let (total, free) = host::room(facts);
         let planned: &mut u64 = planned.entry(devices[index]).or_default();
         // Volumes of one pool have devices of their own.
@@ -244,6 +255,11 @@ fn create_file_sets(
         file_sets.push(test_files);
     }
     Ok(file_sets)
+}
+
+/// Returns the needs of a directory: those after the first have the files of trials of several disks.
+fn needs_of(needs: Needs, index: usize) -> Needs {
+    if index == 0 { needs } else { Needs { written: needs.written, ..Needs::default() } }
 }
 
 #[cfg(test)]

@@ -254,7 +254,7 @@ impl Workload for CommandWorkload {
         if self.reads_both() {
             ranges.push((same, 0..test_files.transform_len));
         }
-        Precondition::reading(Some(self.spec.cache)).prepare(ranges)
+        Ok(Precondition::reading(Some(self.spec.cache)).prepare(ranges)?.of_tool(&self.labels()))
     }
 
     fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {

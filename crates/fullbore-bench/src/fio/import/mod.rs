@@ -4,6 +4,8 @@ mod ignored;
 mod load;
 mod syntax;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use self::load::Load;
 pub use self::syntax::ImportError;
 use self::syntax::{Notes, sections};
@@ -52,12 +54,13 @@ pub fn import(text: &str, name: &str) -> Result<Imported, ImportError> {
     }
     let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
     let mut toml = String::from("# From a job file of fio.\n");
-    let mut known: Vec<String> = Vec::new();
+    let mut known: BTreeSet<String> = BTreeSet::new();
+    let mut numbers: BTreeMap<&str, u64> = BTreeMap::new();
     for load in &loads {
         // Jobs may have the same name, experiments not.
-        let (mut job, mut number) = (load.name.clone(), 1);
+        let (mut job, number) = (load.name.clone(), numbers.entry(&load.name).or_insert(1));
         while known.contains(&job) {
-            number += 1;
+            *number += 1;
             job = format!("{} ({number})", load.name);
         }
         toml += &format!(
@@ -66,7 +69,7 @@ pub fn import(text: &str, name: &str) -> Result<Imported, ImportError> {
             quoted(&format!("Job {job} of {name}")),
             load.grid()
         );
-        known.push(job);
+        known.insert(job);
     }
     Ok(Imported { toml, notes: notes.into_texts(), size })
 }

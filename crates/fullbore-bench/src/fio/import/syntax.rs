@@ -1,6 +1,6 @@
 //! The syntax of fio's job files: sections, options and their values; notes on options that are not imported.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fullbore::quote::clipped;
 
@@ -18,14 +18,14 @@ pub struct ImportError {
 
 /// Notes, with the options of one reason together.
 #[derive(Debug, Default)]
-pub(super) struct Notes(BTreeMap<String, Vec<String>>);
+pub(super) struct Notes(BTreeMap<String, BTreeSet<String>>);
 
 impl Notes {
     /// Adds an option (empty: none in particular) with the reason why it is ignored or changed.
     pub(super) fn add(&mut self, option: &str, why: &str) {
         let options = self.0.entry(why.to_owned()).or_default();
-        if !option.is_empty() && !options.iter().any(|known| known == option) {
-            options.push(option.to_owned());
+        if !option.is_empty() {
+            options.insert(option.to_owned());
         }
     }
 
@@ -34,7 +34,7 @@ impl Notes {
             .into_iter()
             .map(|(why, options)| match options.is_empty() {
                 true => why,
-                false => format!("{}: {why}", options.join(", ")),
+                false => format!("{}: {why}", Vec::from_iter(options).join(", ")),
             })
             .collect()
     }
@@ -68,11 +68,15 @@ pub(super) struct Section {
     pub(super) entries: Vec<Entry>,
 }
 
+/// The most options that jobs take from global sections, and jobs.
+const MOST_ENTRIES: usize = 1_000_000;
+
 /// Splits a job file into its jobs.
 pub(super) fn sections(text: &str) -> Result<Vec<Section>, ImportError> {
     let mut global: Vec<Entry> = Vec::new();
     let mut jobs: Vec<Section> = Vec::new();
     let mut in_global = false;
+    let mut copied = 0;
     for (index, whole) in text.lines().enumerate() {
         let line = index + 1;
         // fio starts a comment at either sign, anywhere in a line.
@@ -86,6 +90,12 @@ pub(super) fn sections(text: &str) -> Result<Vec<Section>, ImportError> {
             // fio compares only the first letters.
             in_global = name.starts_with("global");
             if !in_global {
+                copied += 1 + global.len();
+                if copied > MOST_ENTRIES {
+                    return Err(wrong(
+                        "the jobs before have too many options of [global] sections: divide the file",
+                    ));
+                }
                 jobs.push(Section { name: name.to_owned(), line, entries: global.clone() });
             }
             continue;

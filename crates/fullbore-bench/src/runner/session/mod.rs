@@ -14,6 +14,7 @@ use super::cells::{Cells, Deadline, ROUNDS};
 use super::document_builder::DocumentBuilder;
 use super::options::{Event, Options, RunProgress};
 use crate::action::{DeviceLimits, RunContext};
+use crate::clock::Clock;
 use crate::document::{Experiment, StopReason};
 use crate::experiment::Trial;
 use crate::stats::{StopRule, Xoshiro256};
@@ -24,6 +25,12 @@ const PARTIAL: Duration = Duration::from_secs(5);
 
 /// The same, in multiples of the time to compute one, because the statistics take longer with more cells.
 const PARTIAL_TIMES: u32 = 20;
+
+/// Number of samples after which no round begins: a document with more could be too long to be read. One takes 1,200 to 1,900
+/// bytes of the 64 MiB.
+const MOST_SAMPLES: usize = 30_000;
+
+const FULL: &str = "The run ended before its time: its document has room for no more samples.";
 
 /// State of a run from its first set to its last.
 pub(super) struct Session<'a, 'b> {
@@ -87,7 +94,7 @@ impl<'a, 'b> Session<'a, 'b> {
         let measured = self.measure_cells(&mut cells, experiments, deadline);
         self.builder.limits = self.limits.found();
         if let Err(error) = measured {
-            if cells.active.iter().any(|one| !one.cell.samples.is_empty()) {
+            if cells.has_results() {
                 self.builder.close(&cells, StopReason::Interrupted);
                 self.emit_partial();
             }
@@ -107,11 +114,16 @@ impl<'a, 'b> Session<'a, 'b> {
         let (context, whole) = (self.context, self.whole);
         let decisions = cells.decisions(experiments);
         let may_leave_out = self.options.may_leave_out;
-        let observe = |now: &str| {
-            (self.observe)(Event::Progress(RunProgress { share: whole.share(), now, rates: &[] }))
+        let report = |cells: &Cells, now: &str| {
+            (self.observe)(Event::Progress(RunProgress { share: whole.share(), now, rates: &[] }));
+            // Single runs are samples, and so are those of slow storage.
+            if cells.has_results() {
+                self.builder.limits = self.limits.found();
+                report_partial(&self.builder, cells, &context.clock, &mut self.partial_due, self.observe);
+            }
         };
         let context = (context, self.limits);
-        cells.calibrate(&deadline, &decisions, may_leave_out, context, &mut self.iteration, observe)?;
+        cells.calibrate(&deadline, &decisions, may_leave_out, context, &mut self.iteration, report)?;
         self.withdraw_limits(cells);
         self.builder.limits = self.limits.found();
         if may_leave_out {
@@ -125,6 +137,10 @@ impl<'a, 'b> Session<'a, 'b> {
         deadline.end = deadline.end.saturating_sub(reserved);
         self.round = cells.rounds();
         while cells.unfinished().next().is_some() {
+            if self.builder.samples() + cells.samples() >= MOST_SAMPLES {
+                self.builder.note(vec![FULL.into()]);
+                break;
+            }
             let mut order = cells.select(&decisions, deadline.left());
             let round = self.begin_round(&mut order)?;
             if may_leave_out {
@@ -177,7 +193,8 @@ impl<'a, 'b> Session<'a, 'b> {
         if fits {
             self.sample(one, round)?;
             self.withdraw_limits(cells);
-            self.report_partial(cells);
+            let clock = &self.context.clock;
+            report_partial(&self.builder, cells, clock, &mut self.partial_due, self.observe);
         }
         Ok(fits)
     }
@@ -231,16 +248,22 @@ impl<'a, 'b> Session<'a, 'b> {
     fn rule(&self) -> StopRule {
         StopRule::precision(self.options.precision)
     }
+}
 
-    /// Emits a partial document if the last one is old enough.
-    fn report_partial(&mut self, cells: &Cells) {
-        let begin = self.context.clock.elapsed();
-        if begin >= self.partial_due {
-            let mut builder = self.builder.clone();
-            builder.close(cells, StopReason::Interrupted);
-            (self.observe)(Event::Partial(&builder.document(false)));
-            let now = self.context.clock.elapsed();
-            self.partial_due = now + PARTIAL.max((now - begin) * PARTIAL_TIMES);
-        }
+/// Emits a partial document if the last one is old enough.
+fn report_partial(
+    builder: &DocumentBuilder,
+    cells: &Cells,
+    clock: &Clock,
+    due: &mut Duration,
+    observe: &mut dyn FnMut(Event<'_>),
+) {
+    let begin = clock.elapsed();
+    if begin >= *due {
+        let mut builder = builder.clone();
+        builder.close(cells, StopReason::Interrupted);
+        observe(Event::Partial(&builder.document(false)));
+        let now = clock.elapsed();
+        *due = now + PARTIAL.max((now - begin) * PARTIAL_TIMES);
     }
 }

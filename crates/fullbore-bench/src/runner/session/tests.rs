@@ -254,6 +254,14 @@ fn an_interrupted_run_keeps_the_last_partial_document() {
         assert_eq!(summary.n, cell.samples.len(), "it is summarised");
         assert_eq!(summary.stop, StopReason::Interrupted, "{}", cell.id);
     }
+    // The first samples may be single runs, before any round.
+    let continuous = |name| Simulated { continuous: Some(0.0), ..Simulated::steady(name) };
+    let single = measure(&["a", "b", "c"].map(continuous), &seconds(90), usize::MAX);
+    let counts = single
+        .partial
+        .iter()
+        .map(|document| document.cells.iter().map(|cell| cell.samples.len()).sum::<usize>());
+    assert_eq!(counts.collect::<Vec<_>>(), [1, 2]);
     let times: Vec<f64> = run.partial.iter().map(|document| document.run.duration_s).collect();
     // The last one is that of the interruption.
     let (_, periodic) = times.split_last().unwrap();

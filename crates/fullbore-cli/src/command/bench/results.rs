@@ -11,7 +11,7 @@ use fullbore::file::{Durability, FileKind, HeldDir, Output, Placement, Temporary
 use fullbore::quote::Shown;
 use fullbore::stream::FileStream;
 use fullbore::sys::{self, AtFlags};
-use fullbore_bench::document::{DOCUMENT, Document, Run, rfc3339};
+use fullbore_bench::document::{DOCUMENT, Document, Run, document_file, rfc3339};
 use fullbore_bench::{csv, report};
 use fullbore_cli::progress::note_end;
 
@@ -53,7 +53,7 @@ impl ResultsFolder {
 
     /// Opens the folder of an interrupted run, and loads its measurements.
     pub(super) fn resume(path: PathBuf) -> Result<(Self, Document), Exit> {
-        let place = path.join(DOCUMENT);
+        let place = document_file(&path);
         let advice = "name the results folder of an interrupted run";
         let file =
             fs::File::open(&place).map_err(|error| Error::io("resume", &place, error).advise(advice))?;

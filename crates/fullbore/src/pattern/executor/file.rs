@@ -272,6 +272,14 @@ mod tests {
     }
 
     #[test]
+    fn workers_alone_do_not_determine_how_a_file_is_read() {
+        let progress = Progress::default();
+        let plain = |text: &str| Executor::new(&text.parse().unwrap(), &progress).is_plain();
+        assert!(plain("auto") && plain("workers=4") && plain("auto,workers=4"));
+        assert!(!plain("method=mmap") && !plain("auto,request=64K"));
+    }
+
+    #[test]
     fn a_small_file_with_another_time_and_the_same_length_has_changed() {
         let (_directory, path) = fullbore_testkit::ground::temporary_file("some bytes");
         let (spec, progress) = (StrategySpec::default(), Progress::default());

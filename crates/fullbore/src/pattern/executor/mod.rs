@@ -73,7 +73,8 @@ impl<'a> Executor<'a> {
             spec_text: None,
             profile: None,
             planned: None,
-            plain: StrategySpec { workers: None, budget: None, ..spec.clone() } == StrategySpec::default(),
+            plain: StrategySpec { workers: None, budget: None, fixed: false, ..spec.clone() }
+                == StrategySpec::default(),
             big: Mutex::new(None),
             free: Condvar::new(),
             many: AtomicBool::new(false),
