@@ -66,9 +66,9 @@ pub(crate) fn missing_without_root() -> Option<String> {
 
 pub(crate) fn returned_memory(machine: &Machine) -> Option<String> {
     machine.returns_free_memory.then(|| {
-        "The host of this virtual machine takes back free memory, and provides it again when it is next used. Samples that \
-         fill the page cache (reads through it from the device, and writes to new files) use memory that was just in use; \
-         with memory that was free for some seconds, the same work takes longer."
+        "The host of this virtual machine takes back free memory, and provides it again when it is next used. Samples of \
+         whole files (scans from the device, copies, transforms) use memory that was just in use: with memory that was free \
+         for some seconds, the same work takes longer. Other reads from the device through the page cache vary with it."
             .to_owned()
     })
 }

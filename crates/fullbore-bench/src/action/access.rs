@@ -246,13 +246,9 @@ impl Workload for AccessWorkload {
         let precondition = self.precondition();
         if self.creates_file() {
             self.create_file(context)?;
-            return Ok(precondition.of_new_file());
+            return Ok(ExpectedState { device: precondition.device(), ..ExpectedState::default() });
         }
-        let range = (precondition.file(test_files).clone(), self.range.clone());
-        let mut expected = precondition.prepare(vec![range])?;
-        // Small requests at random positions add little.
-        expected.fills_page_cache &= self.spec.order == RequestOrder::Sequential;
-        Ok(expected)
+        precondition.prepare(vec![(precondition.file(test_files).clone(), self.range.clone())])
     }
 
     fn ramp_up(&mut self, ramp: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {

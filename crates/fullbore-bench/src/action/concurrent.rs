@@ -28,7 +28,12 @@ pub(super) struct FileRange {
 pub(super) fn prepare(parts: &[FileRange], precondition: Precondition) -> Result<ExpectedState> {
     parts.iter().try_for_each(|part| precondition.establish(&part.file, &part.range))?;
     let ranges = parts.iter().filter(|_| !precondition.writes);
-    Ok(precondition.expected(ranges.map(|part| (part.file.clone(), part.range.clone())).collect()))
+    Ok(ExpectedState {
+        ranges: ranges.map(|part| (part.file.clone(), part.range.clone())).collect(),
+        cache: precondition.cache,
+        device: precondition.device(),
+        fills_page_cache: false,
+    })
 }
 
 /// Returns the length of a part of a sample: the wanted bytes, but at least `least`, in whole requests within `room`.

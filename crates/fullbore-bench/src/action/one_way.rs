@@ -217,25 +217,13 @@ impl Precondition {
         }
     }
 
-    /// Returns the expected state of ranges that are in the state.
-    pub(super) fn expected(self, ranges: Vec<(File, Range<u64>)>) -> ExpectedState {
-        let uncached = matches!(self.cache, Some(CacheState::Cold | CacheState::Mixed));
-        let fills_page_cache = uncached && !self.direct && !self.writes;
-        ExpectedState { ranges, cache: self.cache, device: self.device(), fills_page_cache }
-    }
-
-    /// Returns the expected state of writes to a file that is new in each sample.
-    pub(super) fn of_new_file(self) -> ExpectedState {
-        ExpectedState { device: self.device(), fills_page_cache: !self.direct, ..ExpectedState::default() }
-    }
-
     /// Establishes the state of ranges; those whose cached pages matter prove it.
     pub(super) fn prepare(self, mut ranges: Vec<(File, Range<u64>)>) -> Result<ExpectedState> {
         ranges.iter().try_for_each(|(file, range)| self.establish(file, range))?;
         if self.cache.is_none() && !self.direct {
             ranges.clear();
         }
-        Ok(self.expected(ranges))
+        Ok(ExpectedState { ranges, cache: self.cache, device: self.device(), fills_page_cache: false })
     }
 }
 

@@ -225,15 +225,17 @@ pub(crate) struct ExpectedState {
     /// Expected page-cache state when the clock starts.
     pub(crate) cache: Option<CacheState>,
     pub(crate) device: DeviceIo,
-    /// True if the run adds about as many bytes to the page cache as it moves.
+    /// True if each run adds the same large file to the page cache.
     pub(crate) fills_page_cache: bool,
 }
 
 impl ExpectedState {
     /// Returns the state for a tool, whose reads may bypass the page cache, and whose output may be new.
     pub(super) fn of_tool(mut self, labels: &Labels) -> Self {
-        self.fills_page_cache &= !labels.bypasses_cache();
-        self.fills_page_cache |= matches!(labels.file_state, Some(FileState::Extended | FileState::New));
+        let reads =
+            matches!(self.cache, Some(CacheState::Cold | CacheState::Mixed)) && !labels.bypasses_cache();
+        let writes = matches!(labels.file_state, Some(FileState::Extended | FileState::New));
+        self.fills_page_cache = reads || writes;
         self
     }
 }

@@ -186,7 +186,7 @@ impl Workload for InterfaceWorkload {
         let precondition = self.precondition();
         if self.is_new() {
             self.ready = Some(PreparedRun { pass, config, pool, opened: None });
-            return Ok(precondition.of_new_file());
+            return Ok(ExpectedState { device: precondition.device(), ..ExpectedState::default() });
         }
         let state = precondition.prepare(vec![(precondition.file(test_files).clone(), range)])?;
         let opened = Some((self.entry.open)(&config, &mut pool)?);
