@@ -84,8 +84,8 @@ fn parse_offset(text: &str) -> std::result::Result<i64, String> {
         Some(rest) => (-1, rest),
         None => (1, text.strip_prefix('+').unwrap_or(text)),
     };
-    let bytes = Bytes::try_from(digits.to_owned())?.0;
-    i64::try_from(bytes).map(|bytes| sign * bytes).map_err(|_| format!("offset {text}: out of range"))
+    let bytes = Bytes::try_from(digits.to_owned()).map_err(|error| format!("offset {error}"))?.0;
+    Ok(sign * bytes.cast_signed())
 }
 
 impl AccessWorkload {

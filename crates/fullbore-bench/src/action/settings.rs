@@ -20,11 +20,17 @@ pub(super) fn auto() -> String {
 #[serde(try_from = "String")]
 pub(super) struct Bytes(pub(super) u64);
 
+/// The largest number of bytes in a setting: sums and products of a few cannot overflow.
+const MOST_BYTES: u64 = 1 << 50;
+
 impl TryFrom<String> for Bytes {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        fullbore::size::parse(&text).map(Self).map_err(|error| error.to_string())
+        match fullbore::size::parse(&text).map_err(|error| error.to_string())? {
+            bytes @ ..=MOST_BYTES => Ok(Self(bytes)),
+            _ => Err(format!("{text}: more than {}", fullbore::size::exact(MOST_BYTES))),
+        }
     }
 }
 

@@ -30,6 +30,9 @@ const OWN: u64 = 64 << 20;
 /// Largest number of streams with files of their own.
 const MOST_OWN: u32 = 16;
 
+/// Maximum number of streams: each has a thread.
+const MOST: u32 = 1024;
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StreamsSpec {
@@ -74,6 +77,7 @@ pub(super) fn parse(given: Settings) -> ParsedWorkload {
     let own = spec.files == StreamFiles::Own;
     refuse([
         (spec.streams == 0, "streams: at least one"),
+        (spec.streams > MOST, "streams: at most 1024"),
         (own && spec.streams > MOST_OWN, "streams: at most 16 with files of their own"),
         (writes && spec.cache.is_some(), "`cache` is for reads and `flush` for writes"),
         (!writes && spec.flush.is_some(), "`cache` is for reads and `flush` for writes"),
