@@ -13,7 +13,7 @@ pub(super) const MOST: usize = 32;
 /// Memory of a worker's buffer, which limits their number within the budget, in bytes.
 const BUFFER: u64 = 1 << 20;
 /// The shortest measurement, and its least number of files for each worker.
-const PERIOD: Duration = Duration::from_millis(10);
+const PERIOD: Duration = Duration::from_millis(3);
 const ITEMS: usize = 8;
 /// Share of the processors' time from which they limit the run.
 const BUSY: f64 = 0.85;
