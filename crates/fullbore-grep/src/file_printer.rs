@@ -83,7 +83,7 @@ impl Query {
             submatches: 0,
             last_match: 0,
             reached: 0,
-            left: self.limits().0,
+            left: self.limits(source).0,
             behind: 0,
             nul: source.known,
             stopping: false,
@@ -180,7 +180,7 @@ impl FilePrinter<'_> {
         }
         let (mut position, mut end) = (found.output.position(), facts.end);
         let (mut matches, mut submatches) = (facts.matches, facts.submatches);
-        let (_, after) = self.query.limits();
+        let (_, after) = self.query.limits(self.source);
         if let Some(left) = &mut self.left {
             // A line that stopped the search has no checkpoint.
             for (index, checkpoint) in facts.checkpoints.iter().enumerate() {

@@ -105,7 +105,7 @@ impl PartSearcher<'_> {
         SinkOptions {
             on_nul,
             stop_from: known.then_some(0),
-            limits: query.limits(),
+            limits: query.limits(self.source),
             json: query.print() == Print::Json,
         }
     }

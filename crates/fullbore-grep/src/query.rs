@@ -124,8 +124,8 @@ impl Query {
     }
 
     /// The limit of matches in a file, and of lines of context after the last one.
-    pub(crate) fn limits(&self) -> (Option<u64>, usize) {
-        match (self.first_only(), self.settings.passthru) {
+    pub(crate) fn limits(&self, source: SourceInfo) -> (Option<u64>, usize) {
+        match (self.first_only(source), self.settings.passthru) {
             (true, _) => (Some(1), 0),
             (_, true) => (self.settings.max_count, 0),
             _ => (self.settings.max_count, self.settings.after_context),
@@ -141,11 +141,17 @@ impl Query {
         self.settings.hyperlinks.clone().unwrap_or_default()
     }
 
-    /// True if one match per file is sufficient.
-    pub(crate) fn first_only(&self) -> bool {
+    /// True if one match per file is sufficient. A NUL after it makes a file without a match of one whose search it ends,
+    /// unless ripgrep ended at the match.
+    fn first_only(&self, source: SourceInfo) -> bool {
         use SummaryKind::{PathWithMatch, PathWithoutMatch, QuietWithMatch, QuietWithoutMatch};
-        let early = [PathWithMatch, PathWithoutMatch, QuietWithMatch, QuietWithoutMatch];
-        !self.settings.counts() && matches!(self.print(), Print::Summary(kind) if early.contains(&kind))
+        let whole = source.detection == Detection::Quit;
+        !self.settings.counts()
+            && match self.print() {
+                Print::Summary(PathWithMatch | QuietWithMatch) => !(whole && self.settings.invert_match),
+                Print::Summary(PathWithoutMatch | QuietWithoutMatch) => !whole,
+                _ => false,
+            }
     }
 
     pub(crate) fn multi_line(&self) -> bool {
@@ -183,8 +189,8 @@ impl Query {
 
     /// True if the effect of a NUL depends on ripgrep's buffers: then the file is searched again as a whole.
     pub(crate) fn restarts_at_nul(&self, source: SourceInfo) -> bool {
-        let stops = self.print() == Print::Lines
-            || (self.settings.counts() && (self.settings.max_count.is_some() || self.first_only()));
+        let stops =
+            self.print() == Print::Lines || (self.settings.counts() && self.settings.max_count.is_some());
         source.read_mode == ReadMode::Streamed
             && match source.detection {
                 Detection::None => false,

@@ -1,6 +1,5 @@
 //! Documents generated from the flags: shell completions and manual pages.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Command};
@@ -44,18 +43,19 @@ impl Man {
     pub(crate) fn run(self, flags: Command) -> Result<(), Exit> {
         let mut flags = flags.disable_help_subcommand(true);
         flags.build();
-        write_pages(&flags, &self.directory).map_err(|error| {
-            Exit::failure(format!("{}: cannot write the manual pages: {error}", self.directory.display()))
-        })
+        write_pages(&flags, &self.directory)
     }
 }
 
 /// Writes the manual pages of a command and of its subcommands.
-fn write_pages(command: &Command, directory: &Path) -> io::Result<()> {
+fn write_pages(command: &Command, directory: &Path) -> Result<(), Exit> {
     for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
         write_pages(inner, directory)?;
     }
-    page(command.clone()).generate_to(directory).map(drop)
+    let (page, mut text) = (page(command.clone()), Vec::new());
+    page.render(&mut text)
+        .map_err(|error| Exit::failure(format!("cannot write the manual pages: {error}")))?;
+    Ok(fullbore::file::write(directory.join(page.get_filename()), &text)?)
 }
 
 /// Returns a manual page, whose source is the program also for a subcommand.

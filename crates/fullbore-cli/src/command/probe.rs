@@ -7,6 +7,7 @@ use fullbore::engine::{self, Availability, CachePolicy, METHODS, Method};
 use fullbore::error::{ErrorKind, without_code};
 use fullbore::file::{File, FileKind, Output};
 use fullbore::probe::{self, EngineFact, Facts};
+use fullbore::quote::Shown;
 use fullbore::sys;
 
 use super::print_json;
@@ -42,10 +43,10 @@ fn explained(path: &Path, error: &fullbore::Error) -> String {
     match (error.kind(), path.symlink_metadata()) {
         (ErrorKind::NotFound, Ok(link)) if link.is_symlink() => {
             let target = path.read_link().unwrap_or_default();
-            format!("{}: dangling symbolic link to {}", path.display(), target.display())
+            format!("{}: dangling symbolic link to {}", Shown(path), Shown(&target))
         }
         (ErrorKind::NotFound, _) => {
-            format!("{}: no such file: name an existing file, directory or device", path.display())
+            format!("{}: no such file: name an existing file, directory or device", Shown(path))
         }
         _ => error.to_string(),
     }
@@ -167,7 +168,7 @@ fn temporary_file(directory: &Path) -> Result<Output, String> {
     let name = directory.join(format!("fullbore-probe-{}", std::process::id()));
     // A name that another user made is not followed or opened.
     Output::create_entry(&name)
-        .map_err(|error| format!("cannot create a file in {}: {}", directory.display(), cause(&error)))
+        .map_err(|error| format!("cannot create a file in {}: {}", Shown(directory), cause(&error)))
 }
 
 /// Returns the cause of an error without the name of the temporary file.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
+use fullbore::quote::Shown;
 use fullbore::size;
 use fullbore::strategy::{Learned, LearnedFigure, Profile as Saved};
 
@@ -84,10 +85,10 @@ fn show(place: &Path, path: Option<&Path>, json: bool) -> Result<(), Exit> {
         return Exit::print(learned_table(&learned, width).trim_start());
     }
     let (of, directory) = match path {
-        Some(path) => (format!(" for the file system of {}", path.display()), "a directory on it"),
+        Some(path) => (format!(" for the file system of {}", Shown(path)), "a directory on it"),
         None => (String::new(), "a directory of a file system"),
     };
-    let mut text = format!("nothing is saved{of} ({})\n", place.display());
+    let mut text = format!("nothing is saved{of} ({})\n", Shown(place));
     let advice = format!(
         "run `fullbore bench` in {directory} to measure it; until then strategies are chosen from facts alone"
     );
@@ -96,10 +97,10 @@ fn show(place: &Path, path: Option<&Path>, json: bool) -> Result<(), Exit> {
 }
 
 fn table(place: &Path, saved: &Saved, width: usize) -> String {
-    let mut text = format!("profile {}\n", place.display());
+    let mut text = format!("profile {}\n", Shown(place));
     for (key, system) in &saved.file_systems {
         // Writing to a string does not fail.
-        let _ = write!(text, "\n{}\n  identified by ", system.directory.display());
+        let _ = write!(text, "\n{}\n  identified by ", Shown(&system.directory));
         append_words(&mut text, 4, width, key.split_inclusive([' ', ':']));
         for entry in &system.entries {
             let _ = writeln!(text, "\n  {} (measured {})", entry.job, entry.measured);
@@ -163,12 +164,12 @@ fn append_words<'w>(text: &mut String, indent: usize, width: usize, words: impl 
 fn forget_all(place: &Path) -> Result<(), Exit> {
     let learned = forget_learned(place, None)?;
     match std::fs::remove_file(place) {
-        Ok(()) => Exit::print(&format!("removed {}\n", place.display())),
+        Ok(()) => Exit::print(&format!("removed {}\n", Shown(place))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && learned => {
-            Exit::print(&format!("removed {}\n", Learned::path(place).display()))
+            Exit::print(&format!("removed {}\n", Shown(&Learned::path(place))))
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(no_profile(place, None)),
-        Err(error) => Err(Exit::failure(format!("{}: cannot remove the profile: {error}", place.display()))),
+        Err(error) => Err(Exit::failure(format!("{}: cannot remove the profile: {error}", Shown(place)))),
     }
 }
 
@@ -184,30 +185,30 @@ fn forget(place: &Path, path: &Path) -> Result<(), Exit> {
     };
     if saved.file_systems.is_empty() {
         std::fs::remove_file(place).map_err(|error| {
-            Exit::failure(format!("{}: cannot remove the profile: {error}", place.display()))
+            Exit::failure(format!("{}: cannot remove the profile: {error}", Shown(place)))
         })?;
-        return Exit::print(&format!("removed {}\n", place.display()));
+        return Exit::print(&format!("removed {}\n", Shown(place)));
     }
     saved.save(place).map_err(Exit::failure)?;
-    Exit::print(&format!("removed the results measured in {}\n", forgotten.directory.display()))
+    Exit::print(&format!("removed the results measured in {}\n", Shown(&forgotten.directory)))
 }
 
 /// Removes learned figures; true if there were any.
 fn forget_learned(place: &Path, file_system: Option<&str>) -> Result<bool, Exit> {
     let place = Learned::path(place);
     Learned::forget(&place, file_system)
-        .map_err(|error| Exit::failure(format!("{}: cannot remove the figures: {error}", place.display())))
+        .map_err(|error| Exit::failure(format!("{}: cannot remove the figures: {error}", Shown(&place))))
 }
 
 fn no_profile(place: &Path, path: Option<&Path>) -> Exit {
-    let of = path.map_or_else(String::new, |path| format!(" of the file system of {}", path.display()));
-    Exit::No(format!("nothing to forget: {} has no entries{of}", place.display()))
+    let of = path.map_or_else(String::new, |path| format!(" of the file system of {}", Shown(path)));
+    Exit::No(format!("nothing to forget: {} has no entries{of}", Shown(place)))
 }
 
 /// Returns the key of the file system that contains a path of any kind, without opening the path for reading.
 fn key(path: &Path) -> Result<String, Exit> {
     let fail = |error: std::io::Error| {
-        Exit::failure(format!("{}: cannot determine its file system: {error}", path.display()))
+        Exit::failure(format!("{}: cannot determine its file system: {error}", Shown(path)))
     };
     fullbore::probe::identity_of(path).map_err(fail)
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fullbore::file::{Durability, Output, Temporary};
+use fullbore::quote::Shown;
 use fullbore::stream::FileStream;
 use fullbore::sys::{self, AsHandle, interprets_sequences};
 use fullbore_bench::comparison::{
@@ -17,7 +18,7 @@ use fullbore_bench::table::TableOptions;
 use fullbore_bench::{csv, report, table};
 
 use crate::exit::Exit;
-use fullbore_cli::for_each::expanded;
+use fullbore_cli::for_each::{expanded, standard_stream};
 use fullbore_cli::values::is_stdio;
 
 /// Show the results of a bench run, or compare several runs with the first
@@ -130,10 +131,10 @@ impl Report {
             if let Some((_, before)) = seen.iter().find(|(known, _)| *known == identity) {
                 return Err(Exit::failure(format!(
                     "{before} and {} are the same file: name another run's results",
-                    path.display()
+                    Shown(path)
                 )));
             }
-            seen.push((identity, path.display().to_string()));
+            seen.push((identity, Shown(path).to_string()));
         }
         let mut written = Vec::new();
         // One file may be spelled in several ways.
@@ -150,7 +151,7 @@ impl Report {
             }
             let place = place(path);
             if written.contains(&place) {
-                return Err(Exit::failure(format!("{flag}: {} is named for another output", path.display())));
+                return Err(Exit::failure(format!("{flag}: {} is named for another output", Shown(path))));
             }
             written.push(place);
         }
@@ -345,7 +346,7 @@ pub(super) fn table_options() -> TableOptions {
 
 /// Returns the name of a document for messages.
 pub(super) fn name(path: &Path) -> String {
-    if is_stdio(path) { "standard input".into() } else { path.display().to_string() }
+    if is_stdio(path) { "standard input".into() } else { Shown(path).to_string() }
 }
 
 /// Returns device and inode number of a file; `None` if it does not exist.
@@ -356,10 +357,10 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 /// Reads the document of a path; standard input for `-`.
 pub(super) fn read(path: &Path) -> Result<Document, Exit> {
     let file = document_file(path);
-    let shown = if is_stdio(path) { name(path) } else { file.display().to_string() };
+    let shown = if is_stdio(path) { name(path) } else { Shown(&file).to_string() };
     let failure = |what: String| Exit::failure(format!("{shown}: {what}"));
     let text = if is_stdio(path) {
-        read_document_text(std::io::stdin().lock())
+        standard_stream().and_then(read_document_text)
     } else {
         fs::File::open(&file).and_then(read_document_text)
     };

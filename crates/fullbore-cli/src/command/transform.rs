@@ -22,7 +22,7 @@ pub(crate) struct Transform {
     #[arg(value_name = "IN")]
     input: PathBuf,
 
-    /// Output file; - is standard output. Written under a temporary name and renamed when complete
+    /// Output file; - is standard output. A new file gets its name when it is complete
     #[arg(value_name = "OUT", required_unless_present = "in_place", conflicts_with = "in_place")]
     output: Option<PathBuf>,
 
@@ -95,5 +95,5 @@ fn is_standard_input(path: &Path) -> bool {
 /// True if a path means standard output. That includes its names as a file: a file redirected there by a shell is
 /// written from its current offset, not replaced.
 pub(crate) fn is_standard_output(path: &Path) -> bool {
-    ["-", "/dev/stdout", "/dev/fd/1"].iter().any(|name| path == Path::new(name))
+    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
 }

@@ -84,6 +84,8 @@ fn numbers_and_operands_parse_as_in_the_peer() {
     });
     alike(&dir, cases("numbers of cmp", 4, lines));
     alike(&dir, include_str!("lines/cmp-operands.txt").lines());
+    let repeated = ["-i 5:0 -i 1", "-i 1 -i 5:0", "-i 0:5 -i 1", "-i 1:2 -i 3"];
+    alike(&dir, cases("repeated -i of cmp", 1, repeated.map(|skips| format!("cmp {skips} a b"))));
     for text in ["cmp --nope a b", "cmp -n", "cmp -z a b", "cmp a b -1"] {
         assert_eq!(line(&dir, text, true).code(), line(&dir, text, false).code(), "{text}");
     }

@@ -16,6 +16,14 @@ pub(crate) fn ours(dir: &TestDir, text: &str) -> Finished {
 }
 
 #[test]
+fn missing_source_is_the_error_whatever_the_target_is() {
+    let dir = TestDir::new();
+    for target in ["none/", "''"] {
+        ours(&dir, &format!("cp missing {target}")).fails(1, &["cp: cannot stat 'missing': No such file"]);
+    }
+}
+
+#[test]
 fn no_clobber_and_dangling_links_are_not_forced() {
     let dir = TestDir::new();
     dir.file("new", "new");

@@ -278,6 +278,25 @@ fn search_of_a_file_in_a_directory_stops_on_nonmatch() {
     assert_eq!(grep("sub/a"), "x\nx\n");
 }
 
+/// `rg` searches on after a match that it does not print: a NUL then makes the file one without a match.
+#[test]
+fn late_nul_takes_back_the_matches_of_a_file_in_a_directory() {
+    let dir = TestDir::new();
+    dir.directories(["sub"]);
+    dir.file("sub/a", [&b"foo bar\n".repeat(250_000)[..], b"\0\nfoo\n"].concat());
+    for (words, code) in [
+        ("-q -v zzz", 1),
+        ("-l -v zzz", 1),
+        ("--files-without-match foo", 0),
+        ("--files-without-match -q foo", 0),
+        ("-q foo", 0),
+    ] {
+        let ended = dir.run(&format!("grep {words} sub"));
+        assert_eq!((ended.code(), ended.text()), (code, String::new()), "{words}");
+    }
+    assert_eq!(slashes(&dir.run("grep -l foo sub").succeeds().text()), "sub/a\n");
+}
+
 /// Few blocks of a pipe have all the lines around a long line.
 #[test]
 fn context_of_long_lines_is_printed_from_pipes() {

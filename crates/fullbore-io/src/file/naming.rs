@@ -10,6 +10,7 @@ use super::held::{HeldDir, directory_of};
 use super::inner::File;
 use super::types::{Call, CommitReport, Durability, Step};
 use crate::error::{Error, ErrorKind, Result};
+use crate::quote::Shown;
 use crate::sys::{
     self, AsHandle, AtFlags, Code, FileKind, FileSystemKind, Handle, OpenFlags, OsStrExt, Status,
     is_separator,
@@ -34,13 +35,13 @@ impl TargetName {
 
     pub(super) fn of(path: &Path) -> Result<Self> {
         if names_directory(path) {
-            let code = sys::stat(path).err().filter(|&code| code != Code::NOT_FOUND);
-            return Err(Error::io("write", path, code.unwrap_or(Code::IS_DIRECTORY).into()));
+            let code = sys::stat(path).err().unwrap_or(Code::IS_DIRECTORY);
+            return Err(Error::io("write", path, code.into()));
         }
         match HeldDir::of(path) {
             Ok((directory, name)) => Ok(Self { directory, name }),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                let missing = format!("there is no directory {}", directory_of(path).display());
+                let missing = format!("there is no directory {}", Shown(directory_of(path)));
                 Err(Error::new(ErrorKind::NotFound, "create", path, missing))
             }
             Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => match sys::stat(path) {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use clap::Args;
+use fullbore::quote::Shown;
 use fullbore_bench::document::document_file;
 use fullbore_bench::fio::{self, JobSource};
 
@@ -56,7 +57,7 @@ impl Export {
 /// Returns the document of the most recently modified results folder. `flag` names a document instead.
 pub(crate) fn latest(directory: &Path, flag: &str) -> Result<PathBuf, Exit> {
     let entries = std::fs::read_dir(directory)
-        .map_err(|error| Exit::failure(format!("{}: {error}", directory.display())))?;
+        .map_err(|error| Exit::failure(format!("{}: {error}", Shown(directory))))?;
     let folders = entries.flatten().filter_map(|entry| {
         let name = entry.file_name();
         let path = document_file(&entry.path());

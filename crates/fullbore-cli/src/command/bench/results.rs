@@ -58,7 +58,7 @@ impl ResultsFolder {
         let file =
             fs::File::open(&place).map_err(|error| Error::io("resume", &place, error).advise(advice))?;
         let document = Document::read(file)
-            .map_err(|error| Exit::failure(format!("{}: cannot resume: {error}", place.display())))?;
+            .map_err(|error| Exit::failure(format!("{}: cannot resume: {error}", Shown(&place))))?;
         let held = HeldDir::open(&path).map_err(|error| Error::io("open", &path, error))?;
         Ok((Self { path, held, empty: None, stale: true }, document))
     }

@@ -191,7 +191,7 @@ fn set(name: &str) -> Result<(String, String), Exit> {
 
 fn read(path: &Path, what: &str) -> Result<String, Exit> {
     let text = std::fs::File::open(path).and_then(|file| read_text(file, DOCUMENT_LIMIT));
-    text.map_err(|error| Exit::failure(format!("{}: cannot read {what}: {error}", path.display())))
+    text.map_err(|error| Exit::failure(format!("{}: cannot read {what}: {error}", Shown(path))))
 }
 
 /// Returns the jobs of a fio file; deviations are reported.
@@ -226,7 +226,7 @@ impl MeasureArgs {
             if std::fs::canonicalize(directory).is_ok_and(|place| !seen.insert(place)) {
                 return Err(Exit::failure(format!(
                     "--dir {}: the directory is named twice",
-                    directory.display()
+                    Shown(directory)
                 )));
             }
         }
@@ -249,7 +249,7 @@ impl MeasureArgs {
 
     fn resume_run(self, folder: ResultsFolder, document: Document) -> Result<(), Exit> {
         let run = &document.run;
-        let refused = |why: &str| Err(Exit::failure(format!("{}: {why}", folder.path().display())));
+        let refused = |why: &str| Err(Exit::failure(format!("{}: {why}", Shown(folder.path()))));
         if run.complete && self.time.is_none() && self.precision.is_none() {
             return refused("the run is complete: continue it with --time SECONDS or --precision PERCENT");
         }

@@ -141,14 +141,16 @@ impl Cmp {
         for text in &self.ignore_initial {
             let text = text.as_bytes();
             let (first, rest) = number::leading(text).ok_or_else(|| invalid("--ignore-initial", text))?;
+            request.skip[0] = request.skip[0].max(first);
             let second = match rest {
-                [] => first,
+                // At least as many as of the first file, which another `-i` may have set.
+                [] => request.skip[0],
                 [b':', second @ ..] => {
                     number::whole(second).ok_or_else(|| invalid("--ignore-initial", second))?
                 }
                 _ => return Err(invalid("--ignore-initial", text)),
             };
-            request.skip = [request.skip[0].max(first), request.skip[1].max(second)];
+            request.skip[1] = request.skip[1].max(second);
         }
         for text in &self.limit {
             let limit = number::whole(text.as_bytes()).ok_or_else(|| invalid("--bytes", text.as_bytes()))?;

@@ -66,6 +66,10 @@ impl Flags {
             let what = format!(": {}", reason(&Code::NOT_DIRECTORY.into()));
             return Err(fatal(about("cannot stat ", target, &what)));
         }
+        // A missing source is the error, whatever the target is.
+        if std::fs::symlink_metadata(&source).is_err() {
+            return Ok(vec![(source, target.clone())]);
+        }
         let what = match stat(&source) {
             Ok(Some((FileKind::Directory, _))) => "cannot create directory ",
             _ => "cannot create regular file ",

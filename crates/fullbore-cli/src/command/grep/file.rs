@@ -286,13 +286,14 @@ impl Search<'_> {
             ReadMode::Piped { .. } => None,
             _ => file.seekable_len()?,
         };
-        if let Some(len) = len
-            && (long
-                || read_mode == ReadMode::Mapped
+        let maps = |len: &u64| {
+            long || read_mode == ReadMode::Mapped
                 || self.query.settings().multiline
-                || self.query.settings().longest_line.is_some_and(|most| len > most as u64))
-        {
-            let window = file.map(0..len)?;
+                || self.query.settings().longest_line.is_some_and(|most| *len > most as u64)
+        };
+        // A file that cannot be mapped is read.
+        let window = len.filter(maps).and_then(|len| Some((len, file.map(0..len).ok()?)));
+        if let Some((len, window)) = window {
             self.search_whole(here.sender, printed, |searcher| {
                 window
                     .in_place(|bytes| searcher.search_bytes(path, read_mode, named, bytes))

@@ -106,8 +106,8 @@ pub(crate) struct Sum {
     #[arg(long)]
     pub(super) json: bool,
 
-    /// Read sums from the files and check them: lists of this command, b3sum, sha256sum, sha512sum, sha1sum, md5sum,
-    /// xxhsum -H3 and openssl dgst
+    /// Read sums from the files and check them: lists of this command, of the tools that it replaces (b3sum, md5sum,
+    /// sha1sum to sha512sum, b2sum, cksum), xxhsum -H3 and openssl dgst
     #[arg(short, long)]
     pub(super) check: bool,
 
@@ -369,7 +369,8 @@ impl Sum {
         };
         let len = len.unwrap_or(blake3.algorithm().len as u64);
         if len > LONGEST {
-            return Err(Exit::failure(format!("--length: {len} bytes exceed the maximum of {LONGEST}")));
+            let text = length.map_or_else(|| len.to_string(), |length| length.text.clone());
+            return Err(Exit::failure(format!("--length {text}: the maximum is {LONGEST} bytes")));
         }
         let mode = match &self.derive_key {
             _ if self.keyed => Blake3Mode::Keyed(read_key()?),

@@ -361,10 +361,7 @@ impl TreeCopy<'_> {
         let (source_name, target_name) = (c_name(source.as_os_str())?, c_name(name)?);
         let source_path = above.source_path(&source_name);
         let target_path = above.target_path(&target_name);
-        let of_source = |error: Code| match error {
-            Code::NOT_DIRECTORY => CopyError::NotADirectory { path: target_path.clone() },
-            error => Error::io("get attributes of", &source_path, error.into()).into(),
-        };
+        let of_source = |error: Code| Error::io("get attributes of", &source_path, error.into());
         let base = above.source()?;
         let source = even_unlisted(|flags| sys::open_at(&base, &source_name, flags, 0)).map_err(of_source)?;
         let stat = sys::status(&source).map_err(of_source)?;
