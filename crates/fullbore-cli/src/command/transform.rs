@@ -95,5 +95,5 @@ fn is_standard_input(path: &Path) -> bool {
 /// True if a path means standard output. That includes its names as a file: a file redirected there by a shell is
 /// written from its current offset, not replaced.
 pub(crate) fn is_standard_output(path: &Path) -> bool {
-    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
+    ["-", "/dev/stdout", "/dev/fd/1"].iter().any(|name| path == Path::new(name))
 }

@@ -305,11 +305,6 @@ pub(crate) fn not_found() -> String {
     system_words(2)
 }
 
-/// The system's words for a missing directory in a path.
-pub(crate) fn no_directory() -> String {
-    system_words(if cfg!(windows) { 3 } else { 2 })
-}
-
 /// A text with the separators of Unix in its paths.
 pub(crate) fn slashes(text: &str) -> String {
     if cfg!(windows) { text.replace('\\', "/") } else { text.to_owned() }
