@@ -59,7 +59,8 @@ impl Flags {
         }
         let source = self.stripped(&sources[0]);
         // The path ends with a slash but does not name a directory. A link may be replaced, wherever it leads.
-        if let (Err(error), Ok(Some(_))) = (&found, stat(&source))
+        let there = stat(&source);
+        if let (Err(error), Ok(Some(_))) = (&found, &there)
             && error.code() == Some(Code::NOT_DIRECTORY)
             && std::fs::symlink_metadata(target).is_err()
         {
@@ -67,10 +68,10 @@ impl Flags {
             return Err(fatal(about("cannot stat ", target, &what)));
         }
         // A missing source is the error, whatever the target is.
-        if std::fs::symlink_metadata(&source).is_err() {
+        if !matches!(there, Ok(Some(_))) && std::fs::symlink_metadata(&source).is_err() {
             return Ok(vec![(source, target.clone())]);
         }
-        let what = match stat(&source) {
+        let what = match there {
             Ok(Some((FileKind::Directory, _))) => "cannot create directory ",
             _ => "cannot create regular file ",
         };
