@@ -296,11 +296,16 @@ mod tests {
     use crate::experiment;
     use crate::test_files::{Needs, TestFiles};
 
-    /// A workload that creates the new file and fails before the clock starts.
-    #[derive(Debug)]
-    struct Failing;
+    /// A workload that fills the page cache with a new file, and its calls: the numbers of samples that are prepared, and `None`
+    /// for a run.
+    #[derive(Debug, Default)]
+    struct Recorded {
+        calls: Vec<Option<u64>>,
+        /// True if it creates the file and fails before the clock starts.
+        fails: bool,
+    }
 
-    impl Workload for Failing {
+    impl Workload for Recorded {
         fn labels(&self) -> Labels {
             Labels::default()
         }
@@ -309,16 +314,23 @@ mod tests {
             Ok(())
         }
 
-        fn prepare(&mut self, _: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
+        fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
+            assert!(!context.test_files().fresh.exists());
+            self.calls.push(Some(iteration.number));
+            Ok(ExpectedState { fills_page_cache: true, ..ExpectedState::default() })
+        }
+
+        fn ramp_up(&mut self, _: Ramp<'_>, context: &RunContext<'_>) -> Result<()> {
+            if self.fails {
+                self.run(context)?;
+                return Err(Error::cancelled());
+            }
+            Ok(())
+        }
+
+        fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
             std::fs::write(&context.test_files().fresh, "new").unwrap();
-            Ok(ExpectedState::default())
-        }
-
-        fn ramp_up(&mut self, _: Ramp<'_>, _: &RunContext<'_>) -> Result<()> {
-            Err(Error::cancelled())
-        }
-
-        fn run(&mut self, _: &RunContext<'_>) -> Result<RunResult> {
+            self.calls.push(None);
             Ok(RunResult::default())
         }
     }
@@ -330,39 +342,11 @@ mod tests {
         let file_sets = [TestFiles::of_test(directory.path(), 1 << 20, Needs::default())];
         let context = RunContext::of(&file_sets, &progress);
         let (iteration, limits) = (Iteration { span: 0, number: 1 }, DeviceLimits::default());
-        let error = take_sample(&mut Failing, iteration, 0.01, &context, &limits).unwrap_err();
+        let mut workload = Recorded { fails: true, ..Recorded::default() };
+        let error = take_sample(&mut workload, iteration, 0.01, &context, &limits).unwrap_err();
+        assert_eq!(workload.calls, [Some(1), None]);
         assert_eq!(error.kind(), ErrorKind::Cancelled);
         assert!(!file_sets[0].fresh.exists());
-    }
-
-    /// A workload that fills the page cache, and its calls.
-    #[derive(Debug, Default)]
-    struct Filling(Vec<Option<u64>>);
-
-    impl Workload for Filling {
-        fn labels(&self) -> Labels {
-            Labels::default()
-        }
-
-        fn open(&mut self, _: &RunContext<'_>) -> Result<()> {
-            Ok(())
-        }
-
-        fn prepare(&mut self, iteration: Iteration, context: &RunContext<'_>) -> Result<ExpectedState> {
-            assert!(!context.test_files().fresh.exists());
-            self.0.push(Some(iteration.number));
-            Ok(ExpectedState { fills_page_cache: true, ..ExpectedState::default() })
-        }
-
-        fn ramp_up(&mut self, _: Ramp<'_>, _: &RunContext<'_>) -> Result<()> {
-            Ok(())
-        }
-
-        fn run(&mut self, context: &RunContext<'_>) -> Result<RunResult> {
-            std::fs::write(&context.test_files().fresh, "new").unwrap();
-            self.0.push(None);
-            Ok(RunResult::default())
-        }
     }
 
     #[test]
@@ -373,9 +357,9 @@ mod tests {
         let calls = |returns_free_memory: bool, ramp: f64| {
             let context = RunContext { returns_free_memory, ..RunContext::of(&file_sets, &progress) };
             let (iteration, limits) = (Iteration { span: 0, number: 1 }, DeviceLimits::default());
-            let mut workload = Filling::default();
+            let mut workload = Recorded::default();
             take_sample(&mut workload, iteration, ramp, &context, &limits).unwrap();
-            workload.0
+            workload.calls
         };
         assert_eq!(calls(false, 0.0), [Some(1), None]);
         assert_eq!(calls(true, 0.0), [Some(1), None, Some(1), None]);

@@ -145,6 +145,11 @@ impl Labels {
         self.has_direct_policy() || self.method.always_bypasses_cache()
     }
 
+    /// True if the device gets the requests as they are. The page cache merges sequential ones.
+    pub(crate) fn reach_device_as_sent(&self) -> bool {
+        self.bypasses_cache() || self.is_random()
+    }
+
     /// True if the cache policy is to bypass the page cache.
     pub(crate) fn has_direct_policy(&self) -> bool {
         self.cache_policy.as_deref() == Some("direct")

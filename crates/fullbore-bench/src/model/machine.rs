@@ -234,8 +234,7 @@ impl Path {
             };
         };
         if let Some(device) = device {
-            // The page cache merges sequential requests.
-            if self.key.bypasses_cache() || self.key.is_random() {
+            if self.key.reach_device_as_sent() {
                 cap((load.disks * device.requests_per_s * load.bytes, 0.0), Limit::DeviceRequests);
             }
             cap((load.disks * device.bytes_per_s, 0.0), Limit::DeviceBandwidth);

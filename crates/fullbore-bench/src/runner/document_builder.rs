@@ -205,7 +205,7 @@ impl DocumentBuilder {
             return;
         }
         for cell in cells {
-            let as_sent = cell.labels.bypasses_cache() || cell.labels.is_random();
+            let as_sent = cell.labels.reach_device_as_sent();
             let by_credit = |place: usize| regime_by_credit(&cell.samples[place], &credit, as_sent);
             let found: Vec<(usize, Regime)> =
                 (0..cell.samples.len()).filter_map(|place| Some((place, by_credit(place)?))).collect();

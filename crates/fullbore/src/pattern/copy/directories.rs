@@ -362,20 +362,15 @@ impl TreeCopy<'_> {
         let source_path = above.source_path(&source_name);
         let target_path = above.target_path(&target_name);
         let (base, within) = (above.source()?, above.target()?);
-        let of_source = |error: Code| -> CopyError {
-            let there = sys::stat_at(&within, name, AtFlags::empty());
-            match there.is_ok_and(|there| there.kind() != FileKind::Directory) {
-                true => CopyError::NotADirectory { path: target_path.clone() },
-                false => Error::io("get attributes of", &source_path, error.into()).into(),
-            }
-        };
+        let there = sys::stat_at(&within, name, AtFlags::empty());
+        if there.as_ref().is_ok_and(|there| there.kind() != FileKind::Directory) {
+            return Err(CopyError::NotADirectory { path: target_path });
+        }
+        let of_source = |error: Code| Error::io("get attributes of", &source_path, error.into());
         let source = even_unlisted(|flags| sys::open_at(&base, &source_name, flags, 0)).map_err(of_source)?;
         let stat = sys::status(&source).map_err(of_source)?;
         let mode = attributes::creation_mode(&self.options.preserve, &stat) & 0o1777 | 0o700;
-        let made = match sys::stat_at(&within, name, AtFlags::empty()) {
-            Ok(there) if there.kind() != FileKind::Directory => {
-                return Err(CopyError::NotADirectory { path: target_path });
-            }
+        let made = match there {
             Ok(_) => false,
             Err(_) => {
                 make_directory(&within, Path::new(name), mode, self.umask)
